@@ -1,0 +1,141 @@
+# Beskar7: `make help` lists what there is.
+#
+# Needs Rust (rustup fetches the toolchain of rust-toolchain.toml), Go (the real Kubernetes and Cluster
+# API components of the tests are built from their released modules), a C linker, make and bash.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+E2E = $(CARGO) run -q $(LOCKED) -p beskar7-e2e --bin e2e --
+
+##@ Everyday
+
+.PHONY: help
+help: ## What there is
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@ / { printf "\n%s\n", substr($$0, 5); next } \
+	  /^[a-z][a-z-]*:.*## / { printf "  %-16s %s\n", $$1, $$2; next } \
+	  /^[A-Z_0-9]+ \?=.*##/ { split($$0, a, / *\?=|##/); printf "  %-16s %s\n", a[1], a[3] }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: need-rust manager release ## Cluster API, our CRDs and our manager, running on this machine; Ctrl-C ends it
+	@exec $(E2E) demo
+
+.PHONY: build
+build: need-rust ## Compile everything
+	$(CARGO) build $(LOCKED) --workspace --all-targets --all-features
+
+.PHONY: crds
+crds: need-rust ## Write config/crd/bases from the Rust types in api/
+	$(CARGO) run -q $(LOCKED) -p beskar7-api --features crdgen --bin crdgen
+
+.PHONY: fmt
+fmt: need-rust ## Format the Rust code
+	$(CARGO) fmt --all
+
+.PHONY: clean
+clean: ## Remove target/, out/ and the built book; the cache of `tools` stays
+	$(CARGO) clean
+	rm -rf $(OUT) docs/book
+
+##@ Tests
+
+.PHONY: test
+test: need-rust ## All checks and tests that a change must pass
+	@hack/stages lint deny unit tools release integration
+
+.PHONY: lint
+lint: need-rust ## Formatting and clippy; the decision crate also by itself
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy $(LOCKED) --workspace --all-targets --all-features -- -D warnings
+	$(CARGO) clippy $(LOCKED) -p beskar7-core -- -D warnings
+
+.PHONY: deny
+deny: need-rust ## Licences, sources and banned crates, where cargo-deny is installed
+	@if $(CARGO) deny --version >/dev/null 2>&1; then \
+	  $(CARGO) deny $(LOCKED) check --hide-inclusion-graph bans licenses sources; \
+	else \
+	  echo "skipped: deny (cargo-deny is not installed: cargo install --locked cargo-deny)"; \
+	fi
+
+.PHONY: unit
+unit: need-rust ## Tests that need nothing but Rust
+	$(CARGO) test $(LOCKED) --workspace --exclude beskar7-e2e --all-features
+
+.PHONY: integration
+integration: need-rust manager release ## Tests against the real Kubernetes and Cluster API components
+	$(CARGO) test $(LOCKED) -p beskar7-e2e
+
+.PHONY: test-long
+test-long: need-rust ## Everything that takes long: image, kill matrix, the whole demo
+	@hack/stages --report $(OUT)/test-long.md test image-check leader-kills demo-once
+	@echo "Written to $(OUT)/test-long.md. The last result worth keeping stands in docs/src/development/test-long.md."
+
+.PHONY: leader-kills
+leader-kills: need-rust manager release
+	hack/leader-kills $(LEADER_KILLS)
+
+.PHONY: demo-once
+demo-once: need-rust manager release
+	$(E2E) demo --once
+
+##@ Parts
+
+.PHONY: tools
+tools: need-rust ## Build etcd, Kubernetes and Cluster API from their Go modules, into a cache
+	$(E2E) tools
+
+.PHONY: manager
+manager: need-rust
+	$(CARGO) build $(LOCKED) -p beskar7-controllers --bin manager
+
+.PHONY: release
+release: need-rust ## Write out/infrastructure-beskar7/<version>/ as clusterctl reads it
+	@KUBECTL="$${KUBECTL:-$$($(E2E) tools path kubectl)}" hack/release
+
+.PHONY: static
+static: need-rust ## One static manager binary: out/image/rootfs/manager
+	RUSTFLAGS='-C target-feature=+crt-static' \
+	  $(CARGO) build $(LOCKED) --release --target $(STATIC_TARGET) -p beskar7-controllers --bin manager
+	install -D -m 0755 "$${CARGO_TARGET_DIR:-target}/$(STATIC_TARGET)/release/manager" $(OUT)/image/rootfs/manager
+
+.PHONY: image
+image: static ## The container image, with docker, podman or buildah
+	@hack/image build
+
+.PHONY: image-check
+image-check: image
+	@hack/image check
+
+.PHONY: book
+book: ## The documentation as HTML: docs/book
+	@if command -v mdbook >/dev/null; then mdbook build docs; else \
+	  echo "mdbook is not installed: cargo install --locked mdbook" >&2; exit 1; fi
+
+.PHONY: need-rust
+need-rust:
+	@command -v $(CARGO) >/dev/null || { \
+	  echo "Rust is missing. Install it with rustup (https://rustup.rs); it fetches the toolchain of rust-toolchain.toml by itself." >&2; \
+	  exit 1; }
+
+##@ Variables (name=value behind make, or in the environment)
+
+CARGO ?= cargo
+# What the lock file says, or an error: a test must not choose other versions than the last one did.
+LOCKED ?= --locked
+OUT := out
+
+# The workspace's version, as a release names it.
+WORKSPACE_VERSION := v$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+
+RELEASE_VERSION ?= $(WORKSPACE_VERSION)##the version that `release` and `image` make
+MANAGER_IMAGE ?= localhost/beskar7-manager:$(RELEASE_VERSION)##the image that a release refers to, host name included
+IMAGE_ENGINE ?=##docker, podman or buildah; empty: the first that works
+CA_BUNDLE ?=##a PEM file of public CAs to put into the image; empty: none
+STATIC_TARGET ?= $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')##the target of `static`: another architecture, or musl
+LEADER_KILLS ?= 20##how often `test-long` kills the leader
+KUBECTL ?=##a kubectl to run kustomize with; empty: the one that `tools` builds
+
+export CARGO OUT RELEASE_VERSION MANAGER_IMAGE IMAGE_ENGINE CA_BUNDLE LEADER_KILLS

@@ -1,0 +1,101 @@
+//! Words about booting and cleaning that several kinds share.
+
+use kube::KubeSchema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How firmware starts an operating system.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BootMode {
+    /// UEFI.
+    #[default]
+    UEFI,
+    /// BIOS, or UEFI's compatibility module.
+    Legacy,
+}
+
+/// Where a host boots from.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BootMethod {
+    /// From the network, by iPXE.
+    #[default]
+    #[serde(rename = "iPXE")]
+    Ipxe,
+    /// From the network, by the firmware's own PXE.
+    PXE,
+    /// From the network, by UEFI HTTP boot.
+    HTTPBoot,
+    /// From an ISO that the BMC presents as a drive.
+    VirtualMedia,
+    /// From its own disk.
+    Disk,
+}
+
+/// How a host's disks are cleaned before it goes to the next consumer. Each wipes at least what the
+/// one before it does.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cleaning {
+    /// Nothing is wiped.
+    #[default]
+    None,
+    /// Partition tables and file system signatures of all disks.
+    Metadata,
+    /// Every block of every disk.
+    Full,
+}
+
+/// How kernel parameters reach an installer's kernel.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BootParameterMechanism {
+    /// Our server presents the ISO with its boot loader configuration changed.
+    #[default]
+    ISOOverlay,
+    /// Through the one-time UEFI target; only some firmware passes arguments from it.
+    UefiTarget,
+}
+
+/// The digest algorithm of a checksum.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum ChecksumType {
+    /// Told by the checksum's length.
+    #[default]
+    Auto,
+    /// MD5.
+    Md5,
+    /// SHA-256.
+    Sha256,
+    /// SHA-512.
+    Sha512,
+}
+
+/// What kind of image it is.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum ImageFormat {
+    /// A disk, byte by byte; gzip, xz and zstd are recognised.
+    Raw,
+    /// A QEMU disk image.
+    Qcow2,
+    /// A bootable ISO 9660 image.
+    Iso,
+    /// An image in an OCI registry.
+    Oci,
+}
+
+/// How an image is checked and read.
+#[derive(Serialize, Deserialize, KubeSchema, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct ImageDetails {
+    /// The image's digest in hex, or the http(s) URL of a checksum file that lists it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 2048))]
+    pub checksum: Option<String>,
+    /// The digest's algorithm: auto, md5, sha256 or sha512. auto tells it by the length.
+    #[serde(default)]
+    pub checksum_type: ChecksumType,
+    /// The image's format: raw, qcow2, iso or oci. Without it, the URL's ending tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ImageFormat")]
+    pub format: Option<ImageFormat>,
+}

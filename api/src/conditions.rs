@@ -1,0 +1,97 @@
+//! Condition types and reasons. They are read by users' scripts: a name once released stays.
+
+/// The summary of an object, over its whole life.
+pub const READY: &str = "Ready";
+/// Reconciliation is paused, by the Cluster or by annotation.
+pub const PAUSED: &str = "Paused";
+
+/// Conditions and reasons of a PhysicalHost.
+pub mod host {
+    /// The BMC answers, with the credentials it was given.
+    pub const REDFISH_CONNECTION_READY: &str = "RedfishConnectionReady";
+    /// The host can be claimed.
+    pub const AVAILABLE: &str = "HostAvailable";
+    /// What its consumer asked for was seen to boot.
+    pub const PROVISIONED: &str = "HostProvisioned";
+
+    /// The host names no credentials Secret.
+    pub const MISSING_CREDENTIALS: &str = "MissingCredentials";
+    /// A Secret could not be read.
+    pub const SECRET_GET_FAILED: &str = "SecretGetFailed";
+    /// A Secret does not exist.
+    pub const SECRET_NOT_FOUND: &str = "SecretNotFound";
+    /// A Secret lacks a key, or the key is empty.
+    pub const MISSING_SECRET_DATA: &str = "MissingSecretData";
+    /// The settings are complete and the BMC has not been contacted.
+    pub const NOT_PROBED: &str = "NotProbed";
+    /// The BMC could not be reached or refused us.
+    pub const REDFISH_CONNECTION_FAILED: &str = "RedfishConnectionFailed";
+    /// The BMC answered, but not what was asked.
+    pub const REDFISH_QUERY_FAILED: &str = "RedfishQueryFailed";
+    /// Power could not be turned on.
+    pub const POWER_ON_FAILED: &str = "PowerOnFailed";
+    /// Power could not be turned off.
+    pub const POWER_OFF_FAILED: &str = "PowerOffFailed";
+    /// Claimed, but the consumer has not said what to boot.
+    pub const WAITING_FOR_BOOT_INFO: &str = "WaitingForBootInfo";
+    /// Booting what the consumer asked for.
+    pub const PROVISIONING: &str = "Provisioning";
+    /// The boot ISO could not be inserted or chosen.
+    pub const SET_BOOT_ISO_FAILED: &str = "SetBootISOFailed";
+    /// Virtual media could not be ejected.
+    pub const EJECT_MEDIA_FAILED: &str = "EjectMediaFailed";
+    /// Being cleaned for the next consumer.
+    pub const DEPROVISIONING: &str = "Deprovisioning";
+    /// Deleted while claimed: waits until its consumer lets go.
+    pub const WAITING_FOR_CONSUMER_RELEASE: &str = "WaitingForConsumerRelease";
+}
+
+/// Conditions and reasons of a Beskar7Machine.
+pub mod machine {
+    /// The machine runs: Cluster API may go on.
+    pub const INFRASTRUCTURE_READY: &str = "InfrastructureReady";
+    /// A PhysicalHost is claimed.
+    pub const PHYSICAL_HOST_ASSOCIATED: &str = "PhysicalHostAssociated";
+
+    /// No host fits yet; the message counts why.
+    pub const WAITING_FOR_PHYSICAL_HOST: &str = "WaitingForPhysicalHost";
+    /// The claimed host is not ready yet.
+    pub const PHYSICAL_HOST_NOT_READY: &str = "PhysicalHostNotReady";
+    /// The claimed host reports an error.
+    pub const PHYSICAL_HOST_ERROR: &str = "PhysicalHostError";
+    /// The host could not be released.
+    pub const RELEASE_PHYSICAL_HOST_FAILED: &str = "ReleasePhysicalHostFailed";
+    /// The Machine's bootstrap data is not there yet.
+    pub const WAITING_FOR_BOOTSTRAP_DATA: &str = "WaitingForBootstrapData";
+}
+
+/// Conditions of a Beskar7Cluster.
+pub mod cluster {
+    /// The control-plane endpoint is known.
+    pub const CONTROL_PLANE_ENDPOINT_READY: &str = "ControlPlaneEndpointReady";
+}
+
+/// Conditions and reasons of a HostClaim.
+pub mod claim {
+    /// A host is bound.
+    pub const ASSOCIATION: &str = "Association";
+    /// The claim's configuration is with the host.
+    pub const SYNCHRONIZATION: &str = "Synchronization";
+    /// The image was seen to boot.
+    pub const PROVISIONED: &str = "Provisioned";
+
+    /// Bound.
+    pub const HOST_ASSOCIATED: &str = "HostAssociated";
+    /// No host fits; the message counts why.
+    pub const NO_MATCHING_HOST: &str = "NoMatchingHost";
+    /// No HostDeployPolicy allows it.
+    pub const NOT_AUTHORIZED: &str = "NotAuthorized";
+    /// The host has the claim's configuration.
+    pub const CONFIGURATION_SYNCED: &str = "ConfigurationSynced";
+    /// A Secret that the claim names does not exist.
+    pub const SECRET_NOT_FOUND: &str = "SecretNotFound";
+    /// Ready: all is well.
+    pub const INFO_REPORTED: &str = "InfoReported";
+    /// Ready: other conditions say what is missing.
+    pub const ISSUES_REPORTED: &str = "IssuesReported";
+}

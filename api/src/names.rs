@@ -1,0 +1,70 @@
+//! Names that are part of the API though no schema holds them: the group, labels, annotations, finalizers.
+
+/// The API group of every kind here.
+pub const GROUP: &str = "infrastructure.cluster.x-k8s.io";
+/// The version of every kind here.
+pub const VERSION: &str = "v1beta1";
+
+/// Labels we read or write.
+pub mod labels {
+    /// The failure domain of a PhysicalHost.
+    pub const ZONE: &str = "topology.kubernetes.io/zone";
+    /// The Cluster that an object belongs to.
+    pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
+    /// On a Machine: it belongs to the control plane.
+    pub const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
+    /// Which of several managers looks after an object; compared with `--watch-filter`.
+    pub const WATCH_FILTER: &str = "cluster.x-k8s.io/watch-filter";
+    /// On what was made for a claim: that claim's id.
+    pub const CLAIM_ID: &str = "beskar7.infrastructure.cluster.x-k8s.io/claim-id";
+}
+
+/// Annotations we read or write.
+pub mod annotations {
+    /// On a consumer, its claim in the making: `<namespace>/<host>/<claimID>`.
+    pub const CLAIM: &str = "beskar7.infrastructure.cluster.x-k8s.io/claim";
+    /// On a PhysicalHost: the claim whose boot was seen. Outlives a lost status.
+    pub const PROVISIONED: &str = "beskar7.infrastructure.cluster.x-k8s.io/provisioned";
+    /// On a PhysicalHost: a person releases this claim though its consumer is gone.
+    pub const RELEASE: &str = "beskar7.infrastructure.cluster.x-k8s.io/release";
+    /// On a Secret: the only BMC addresses that its credentials may be sent to, separated by commas.
+    pub const BMC_ADDRESSES: &str = "beskar7.infrastructure.cluster.x-k8s.io/bmc-addresses";
+    /// On a HostClaim: restart the machine once; value `{"mode":"soft"}` or `{"mode":"hard"}`.
+    pub const REBOOT: &str = "reboot.beskar7.io";
+    /// The same, as users of Metal3 write it.
+    pub const REBOOT_METAL3: &str = "reboot.metal3.io";
+    /// Cluster API: leave the object alone.
+    pub const PAUSED: &str = "cluster.x-k8s.io/paused";
+    /// Cluster API: somebody else manages this infrastructure object.
+    pub const MANAGED_BY: &str = "cluster.x-k8s.io/managed-by";
+    /// clusterctl: the object is deleted here because it was moved elsewhere.
+    pub const DELETE_FOR_MOVE: &str = "clusterctl.cluster.x-k8s.io/delete-for-move";
+    /// clusterctl: do not move yet.
+    pub const BLOCK_MOVE: &str = "clusterctl.cluster.x-k8s.io/block-move";
+    /// Cluster API: a server-side dry run of the ClusterClass controller.
+    pub const TOPOLOGY_DRY_RUN: &str = "topology.cluster.x-k8s.io/dry-run";
+}
+
+/// Finalizers we set.
+pub mod finalizers {
+    /// On a PhysicalHost.
+    pub const PHYSICAL_HOST: &str = "physicalhost.infrastructure.cluster.x-k8s.io";
+    /// On a Beskar7Machine.
+    pub const MACHINE: &str = "beskar7machine.infrastructure.cluster.x-k8s.io";
+    /// On a Beskar7Cluster.
+    pub const CLUSTER: &str = "beskar7cluster.infrastructure.cluster.x-k8s.io";
+    /// On a HostClaim.
+    pub const HOST_CLAIM: &str = "hostclaim.infrastructure.cluster.x-k8s.io";
+}
+
+/// The Secret keys we read.
+pub mod secret_keys {
+    /// A BMC's user name.
+    pub const USERNAME: &str = "username";
+    /// A BMC's password.
+    pub const PASSWORD: &str = "password";
+    /// The CA bundle to trust a BMC by.
+    pub const CA_CERTIFICATE: &str = "ca.crt";
+    /// Where the CA bundle is when `ca.crt` is absent.
+    pub const TLS_CERTIFICATE: &str = "tls.crt";
+}

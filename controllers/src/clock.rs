@@ -1,0 +1,28 @@
+//! The clock that leadership is measured by: it never goes back, and it runs on while the machine sleeps.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Time since the machine started.
+///
+/// Not `Instant`: that one stands still in a suspended machine, which then wakes up believing to lead.
+#[must_use]
+pub fn uptime() -> Duration {
+    let time = clock_gettime(ClockId::Boottime);
+    Duration::new(time.tv_sec.try_into().unwrap_or_default(), time.tv_nsec.try_into().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_goes_forward() {
+        let first = uptime();
+        std::thread::sleep(Duration::from_millis(5));
+        let second = uptime();
+        assert!(second >= first + Duration::from_millis(5), "{first:?} then {second:?}");
+        assert!(first > Duration::ZERO);
+    }
+}

@@ -1,0 +1,31 @@
+//! The Beskar7 manager: the process around the reconcilers, and the reconcilers.
+//!
+//! A reconciler here observes, asks `beskar7-core` what follows, and reports; what follows is decided there.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::needless_pass_by_value,
+        reason = "tests may panic, and read better without borrows"
+    )
+)]
+
+pub mod causes;
+pub mod clock;
+pub mod connection;
+pub mod diagnostics;
+pub mod exit;
+pub mod leader;
+pub mod logging;
+pub mod options;
+pub mod permissions;
+pub mod physicalhost;
+pub mod preflight;
+pub mod retry;
+pub mod run;
+
+/// The version of this program.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

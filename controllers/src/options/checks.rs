@@ -1,0 +1,139 @@
+//! What one flag's type can't say: rules on single values, and on flags together.
+
+use std::time::Duration;
+
+use super::{BindAddress, Options};
+
+/// A value or a combination of flags that can't work.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum OptionsError {
+    /// Not a name that a namespace can have.
+    #[error(
+        "--{flag}: {value:?} can't be the name of a namespace: use lower-case letters, digits and '-', at most 63"
+    )]
+    Namespace {
+        /// The flag.
+        flag: &'static str,
+        /// What it was given.
+        value: String,
+    },
+    /// Not a value that a label can have.
+    #[error(
+        "--watch-filter: {0:?} can't be the value of a label: use letters, digits, '-', '_' and '.', at most 63"
+    )]
+    WatchFilter(String),
+    /// A Lease stores whole seconds.
+    #[error(
+        "--leader-elect-lease-duration is {0:?}: a Lease stores whole seconds, so use 1s or more, without fractions"
+    )]
+    LeaseSeconds(Duration),
+    /// A leader would go on after others took over.
+    #[error(
+        "--leader-elect-renew-deadline ({renew:?}) must be shorter than --leader-elect-lease-duration ({lease:?}): \
+         else a leader would go on after another replica took over"
+    )]
+    RenewDeadline {
+        /// The renew deadline.
+        renew: Duration,
+        /// The lease duration.
+        lease: Duration,
+    },
+    /// A leader would have no second try.
+    #[error(
+        "--leader-elect-retry-period ({retry:?}) must be longer than 0s and shorter than \
+         --leader-elect-renew-deadline ({renew:?})"
+    )]
+    RetryPeriod {
+        /// The retry period.
+        retry: Duration,
+        /// The renew deadline.
+        renew: Duration,
+    },
+    /// A duration that must not be zero.
+    #[error("--{0} must be longer than 0s")]
+    Zero(&'static str),
+    /// Not a URL that a host could open.
+    #[error(
+        "--boot-url: {0:?} is not an absolute http or https URL: write one such as http://boot.example.org:8082"
+    )]
+    BootUrl(String),
+    /// A boot server that is on but listens nowhere.
+    #[error(
+        "--boot-url is given, but --boot-bind-address is 0: give an address to listen on, or no --boot-url"
+    )]
+    BootUnbound,
+}
+
+/// Finds the first thing that can't work.
+pub(super) fn check(options: &Options) -> Result<(), OptionsError> {
+    namespace("namespace", options.watch_namespace())?;
+    namespace("leader-election-namespace", options.election_namespace())?;
+    if let Some(value) = options.watch_filter().filter(|value| !is_label_value(value)) {
+        return Err(OptionsError::WatchFilter(value.to_owned()));
+    }
+    election(options)?;
+    for (flag, value) in [
+        ("kube-api-timeout", options.kube.kube_api_timeout),
+        ("sync-period", options.controllers.sync_period),
+    ] {
+        if value.is_zero() {
+            return Err(OptionsError::Zero(flag));
+        }
+    }
+    boot(options)
+}
+
+fn election(options: &Options) -> Result<(), OptionsError> {
+    let lease = options.leader.leader_elect_lease_duration;
+    let renew = options.leader.leader_elect_renew_deadline;
+    let retry = options.leader.leader_elect_retry_period;
+    if lease.is_zero() || lease.subsec_nanos() != 0 {
+        return Err(OptionsError::LeaseSeconds(lease));
+    }
+    if renew >= lease {
+        return Err(OptionsError::RenewDeadline { renew, lease });
+    }
+    if retry.is_zero() || retry >= renew {
+        return Err(OptionsError::RetryPeriod { retry, renew });
+    }
+    Ok(())
+}
+
+fn boot(options: &Options) -> Result<(), OptionsError> {
+    let Some(url) = options.boot_url() else { return Ok(()) };
+    let absolute = url.parse::<http::Uri>().is_ok_and(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https"))
+            && uri.host().is_some_and(|host| !host.is_empty())
+            && uri.query().is_none()
+    });
+    if !absolute {
+        return Err(OptionsError::BootUrl(url.to_owned()));
+    }
+    if options.boot.boot_bind_address == BindAddress::Off {
+        return Err(OptionsError::BootUnbound);
+    }
+    Ok(())
+}
+
+fn namespace(flag: &'static str, value: Option<&str>) -> Result<(), OptionsError> {
+    match value {
+        Some(value) if !is_dns_label(value) => Err(OptionsError::Namespace { flag, value: value.to_owned() }),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn is_dns_label(text: &str) -> bool {
+    let edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    text.len() <= 63
+        && text.starts_with(edge)
+        && text.ends_with(edge)
+        && text.chars().all(|c| edge(c) || c == '-')
+}
+
+fn is_label_value(text: &str) -> bool {
+    let edge = |c: char| c.is_ascii_alphanumeric();
+    text.len() <= 63
+        && text.starts_with(edge)
+        && text.ends_with(edge)
+        && text.chars().all(|c| edge(c) || matches!(c, '-' | '_' | '.'))
+}

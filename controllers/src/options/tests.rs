@@ -1,0 +1,136 @@
+//! Tables over the command line.
+
+use super::*;
+
+fn read(arguments: &[&str]) -> Result<Options, String> {
+    let all = std::iter::once("manager").chain(arguments.iter().copied()).map(OsString::from);
+    Options::read(all).map_err(|error| error.to_string())
+}
+
+fn ok(arguments: &[&str]) -> Options {
+    read(arguments).unwrap_or_else(|error| panic!("{arguments:?}: {error}"))
+}
+
+#[test]
+fn defaults_are_those_of_cluster_api() {
+    let options = ok(&[]);
+    assert_eq!(options.watch_namespace(), None);
+    assert_eq!(options.watch_filter(), None);
+    assert!(!options.leader.leader_elect);
+    assert_eq!(options.leader.leader_elect_lease_duration, Duration::from_secs(15));
+    assert_eq!(options.leader.leader_elect_renew_deadline, Duration::from_secs(10));
+    assert_eq!(options.leader.leader_elect_retry_period, Duration::from_secs(2));
+    assert_eq!(options.diagnostics.diagnostics_address, BindAddress::Any(8443));
+    assert!(!options.diagnostics.insecure_diagnostics);
+    assert_eq!(options.diagnostics.health_addr, BindAddress::Any(9440));
+    assert_eq!(options.controllers.sync_period, Duration::from_secs(600));
+    assert_eq!(options.logging.v, 2);
+    assert_eq!(options.logging.logging_format, LogFormat::Text);
+    assert_eq!(options.boot_url(), None);
+    assert_eq!(options.boot.boot_bind_address, BindAddress::Any(8082));
+}
+
+#[test]
+fn booleans_take_three_forms() {
+    for (argument, expected) in [
+        ("--leader-elect", true),
+        ("--leader-elect=true", true),
+        ("--leader-elect=1", true),
+        ("--leader-elect=false", false),
+        ("--leader-elect=False", false),
+    ] {
+        assert_eq!(ok(&[argument]).leader.leader_elect, expected, "{argument}");
+    }
+    assert!(!ok(&["--insecure-diagnostics=false"]).diagnostics.insecure_diagnostics);
+    assert!(ok(&["--insecure-diagnostics", "--leader-elect"]).leader.leader_elect);
+}
+
+#[test]
+fn verbosity_takes_the_forms_of_klog() {
+    for arguments in [&["-v", "4"][..], &["-v=4"], &["-v4"], &["--v=4"], &["--v", "4"]] {
+        assert_eq!(ok(arguments).logging.v, 4, "{arguments:?}");
+    }
+}
+
+#[test]
+fn an_empty_value_is_none() {
+    let options = ok(&["--namespace=", "--watch-filter=", "--boot-url=", "--leader-election-namespace="]);
+    assert_eq!(options.watch_namespace(), None);
+    assert_eq!(options.watch_filter(), None);
+    assert_eq!(options.boot_url(), None);
+    assert_eq!(options.election_namespace(), None);
+}
+
+#[test]
+fn what_cannot_work_is_refused_with_what_to_write() {
+    for (arguments, told) in [
+        (&["--namespace=Prod"][..], "--namespace: \"Prod\" can't be the name of a namespace"),
+        (&["--leader-election-namespace=a.b"], "--leader-election-namespace: \"a.b\""),
+        (&["--watch-filter=a b"], "--watch-filter: \"a b\" can't be the value of a label"),
+        (&["--leader-elect-renew-deadline=15s"], "must be shorter than --leader-elect-lease-duration (15s)"),
+        (&["--leader-elect-retry-period=10s"], "shorter than --leader-elect-renew-deadline (10s)"),
+        (&["--leader-elect-retry-period=0s"], "longer than 0s"),
+        (&["--leader-elect-lease-duration=15.5s"], "whole seconds"),
+        (&["--leader-elect-lease-duration=0s"], "whole seconds"),
+        (&["--leader-elect-lease-duration=15"], "has no unit"),
+        (&["--leader-elect=maybe"], "write true or false"),
+        (&["--boot-url=boot.example.org"], "not an absolute http or https URL"),
+        (&["--boot-url=ftp://boot.example.org"], "not an absolute http or https URL"),
+        (&["--boot-url=http://"], "not an absolute http or https URL"),
+        (&["--boot-url=http://b/?x=1"], "not an absolute http or https URL"),
+        (&["--boot-url=http://b", "--boot-bind-address=0"], "--boot-bind-address is 0"),
+        (&["--diagnostics-address=8443"], "write :PORT for every address"),
+        (&["--physicalhost-concurrency=0"], "0 is not in 1"),
+        (&["-v=11"], "11 is not in 0..=10"),
+        (&["--sync-period=0"], "--sync-period must be longer than 0s"),
+        (&["--kube-api-timeout=0s"], "--kube-api-timeout must be longer than 0s"),
+        (&["--logging-format=xml"], "possible values: text, json"),
+        (&["--no-such-flag"], "--no-such-flag"),
+    ] {
+        let error = read(arguments).expect_err(&format!("{arguments:?} was accepted"));
+        assert!(error.contains(told), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn good_urls_and_addresses_are_accepted() {
+    for url in ["http://boot.example.org", "https://10.0.0.1:8082/b7", "http://[fd00::1]:8082/"] {
+        assert_eq!(ok(&["--boot-url", url]).boot_url(), Some(url));
+    }
+    let options = ok(&["--health-addr=[::1]:0", "--diagnostics-address=0"]);
+    assert_eq!(options.health_address_text(), "[::1]:0");
+    assert!(!options.diagnostics_guarded());
+    assert!(ok(&[]).diagnostics_guarded());
+    assert!(!ok(&["--insecure-diagnostics"]).diagnostics_guarded());
+}
+
+impl Options {
+    fn health_address_text(&self) -> String {
+        self.diagnostics.health_addr.to_string()
+    }
+}
+
+#[test]
+fn every_flag_is_an_environment_variable_too() {
+    let command = Options::command();
+    let mut flags = 0;
+    for argument in command.get_arguments() {
+        let Some(long) = argument.get_long() else { panic!("{} has no long form", argument.get_id()) };
+        let expected = format!("BESKAR7_{}", long.to_uppercase().replace('-', "_"));
+        assert_eq!(argument.get_env().and_then(|env| env.to_str()), Some(expected.as_str()), "--{long}");
+        assert!(argument.is_hide_env_values_set(), "--{long}: --help would show what the environment holds");
+        assert!(argument.get_help_heading().is_some(), "--{long} has no heading");
+        assert!(argument.get_help().is_some(), "--{long} has no help");
+        flags += 1;
+    }
+    assert!(flags > 15, "only {flags} flags were looked at");
+}
+
+#[test]
+fn help_tells_exit_codes_and_variables() {
+    let help = read(&["--help"]).expect_err("--help prints");
+    for told in ["Exit codes", "BESKAR7_NAMESPACE", "Leader election:", "--health-addr", "[default: 15s]"] {
+        assert!(help.contains(told), "{told} is not in\n{help}");
+    }
+    assert!(read(&["--version"]).expect_err("--version prints").contains(crate::VERSION));
+}

@@ -1,0 +1,33 @@
+//! How a reconcile of a PhysicalHost can fail.
+
+use std::time::Duration;
+
+/// Why a reconcile has to be tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReconcileError {
+    /// A Secret that the host names could not be read; its condition says which.
+    #[error("a Secret of the host can't be read")]
+    Secret,
+    /// The status could not be written.
+    #[error("the status can't be written")]
+    Status(#[source] Box<kube::Error>),
+    /// The status could not be made into a patch.
+    #[error("the status can't be written as JSON")]
+    Json(#[source] serde_json::Error),
+    /// It hung.
+    #[error("not done within {0:?}")]
+    TimedOut(Duration),
+}
+
+impl ReconcileError {
+    /// The kind of failure, for metrics: few values, which stay.
+    #[must_use]
+    pub const fn category(&self) -> &'static str {
+        match self {
+            Self::Secret => "secret",
+            Self::Status(_) => "status",
+            Self::Json(_) => "json",
+            Self::TimedOut(_) => "timeout",
+        }
+    }
+}

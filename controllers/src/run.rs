@@ -1,0 +1,328 @@
+//! Puts the manager together, runs it, and takes it apart again.
+//!
+//! Order at start: health server, API server and permissions, metrics and boot server, election, controllers.
+//! Order at the end: controllers, then the Lease (only when nothing writes any more), then the servers.
+
+mod signals;
+
+use std::sync::Arc;
+
+use kube::runtime::events::{Recorder, Reporter};
+use tokio::{
+    sync::watch,
+    task::{JoinHandle, JoinSet},
+};
+use tokio_util::sync::CancellationToken;
+
+use self::signals::Signals;
+use crate::{
+    clock,
+    connection::{self, Connection, ConnectionError, Identity, IdentityError},
+    diagnostics::{self, Guard, Health, Metrics, Pulse, ServerError, Servers},
+    exit::Exit,
+    leader::{Elector, Ended, Gate, LEASE_NAME, LeaseRegister, Times, elector::Reports},
+    options::Options,
+    physicalhost,
+    preflight::{self, PreflightError},
+};
+
+/// What readiness waits for on every replica.
+const CHECKS: &str = "the checks at start";
+
+/// Why the manager could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// No way to the API server.
+    #[error(transparent)]
+    Connection(#[from] ConnectionError),
+    /// It does not know enough about itself.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// Something that must be true is not.
+    #[error(transparent)]
+    Preflight(#[from] PreflightError),
+    /// A server does not serve.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// The boot server ended.
+    #[error("the boot server ended")]
+    Boot(#[source] std::io::Error),
+    /// Signals can't be listened to.
+    #[error("signals can't be listened to")]
+    Signals(#[source] std::io::Error),
+    /// A controller ended, which it never should by itself.
+    #[error("a controller ended by itself; this is a bug, please report it with the log above")]
+    ControllerEnded,
+    /// The election ended, which it never should by itself.
+    #[error("the election ended by itself; this is a bug, please report it with the log above")]
+    ElectionEnded(#[source] tokio::task::JoinError),
+}
+
+/// Runs the manager until it is told to stop, or can't go on.
+///
+/// # Errors
+/// Why it could not start, or could not go on.
+pub async fn run(options: &Options) -> Result<Exit, RunError> {
+    let signals = Signals::listen().map_err(RunError::Signals)?;
+    let identity = Identity::new();
+    tracing::info!(version = crate::VERSION, %identity, "beskar7 manager");
+
+    // Chosen once for the whole process. Already chosen is as good: nobody else here would choose another one.
+    let _chosen_before = rustls::crypto::ring::default_provider().install_default();
+
+    let health = Health::default();
+    health.wait_for(CHECKS);
+    let pulse = Pulse::new("the runtime", RUNTIME_STUCK);
+    health.watch(&pulse);
+    let _ticker = Ticker(tokio::spawn(tick(pulse)));
+    let mut servers = Servers::default();
+    if let Some(listener) = diagnostics::bind("health-addr", options.diagnostics.health_addr)? {
+        servers.health(listener, &health);
+    }
+    let mut manager = Manager { options, identity, health, metrics: Metrics::new(), servers };
+    let result = tokio::select! {
+        result = manager.serve(&signals) => result,
+        () = signals.second() => Ok(Exit::StoppedAtOnce),
+    };
+    match &result {
+        Ok(Exit::Stopped | Exit::Failed) => manager.servers.stop().await,
+        // Nothing is tidied up: others go on, or somebody is in a hurry.
+        Ok(Exit::LeadershipLost | Exit::StoppedAtOnce) | Err(_) => {}
+    }
+    result
+}
+
+struct Manager<'a> {
+    options: &'a Options,
+    identity: Identity,
+    health: Health,
+    metrics: Metrics,
+    servers: Servers,
+}
+
+impl Manager<'_> {
+    async fn serve(&mut self, signals: &Signals) -> Result<Exit, RunError> {
+        let options = self.options;
+        let connection = Connection::load(&options.kube, &self.identity, self.metrics.clone()).await?;
+        let plain = connection.plain()?;
+        let lease_namespace = match options.leader.leader_elect {
+            true => Some(connection::lease_namespace(options.election_namespace())?),
+            false => None,
+        };
+        tokio::select! {
+            checked = preflight::check(&plain, connection.url(), options, lease_namespace.as_deref()) => checked?,
+            () = signals.first() => return Ok(Exit::Stopped),
+        }
+        self.health.passed(CHECKS);
+        tracing::info!("the checks at start have passed");
+
+        if let Some(listener) =
+            diagnostics::bind("diagnostics-address", options.diagnostics.diagnostics_address)?
+        {
+            let guard = options.diagnostics_guarded().then(|| Guard::new(plain.clone()));
+            self.servers.metrics(listener, &self.metrics, guard, self.identity.host())?;
+        }
+        let stop_boot = CancellationToken::new();
+        let mut boot = boot_server(options, &stop_boot)?;
+        let gate = if options.leader.leader_elect { Gate::closed() } else { Gate::always_open() };
+        let leader_client = connection.leaders(&gate)?;
+        let mut election = self.election(plain, gate, lease_namespace);
+
+        let mut controllers = Controllers::default();
+        let exit = tokio::select! {
+            () = signals.first() => Ok(Exit::Stopped),
+            () = election.leading() => {
+                self.start(&mut controllers, leader_client);
+                tokio::select! {
+                    () = signals.first() => Ok(Exit::Stopped),
+                    ended = election.ended() => ended,
+                    () = controllers.ended() => Err(RunError::ControllerEnded),
+                    error = self.servers.failure() => Err(error.into()),
+                    error = failed(&mut boot) => Err(error),
+                }
+            }
+            ended = election.ended() => ended,
+            error = self.servers.failure() => Err(error.into()),
+            error = failed(&mut boot) => Err(error),
+        };
+        match exit {
+            Ok(Exit::Stopped) => {
+                tracing::info!("stopping");
+                let idle = controllers.stop(options.controllers.shutdown_timeout).await;
+                election.stop(idle).await;
+                stop_boot.cancel();
+                if let Some(boot) = boot {
+                    // It was told to end; how it ends changes nothing any more.
+                    let _ended = boot.await;
+                }
+                tracing::info!("stopped");
+                Ok(Exit::Stopped)
+            }
+            other => other,
+        }
+    }
+
+    fn election(&self, client: kube::Client, gate: Gate, namespace: Option<String>) -> Election {
+        let (leading, receiver) = watch::channel(false);
+        let release = CancellationToken::new();
+        let Some(namespace) = namespace else {
+            leading.send_replace(true);
+            self.metrics.started_leading();
+            tracing::info!("leading: there is no election (--leader-elect=false)");
+            return Election { leading: receiver, release, task: None, _sender: Some(leading) };
+        };
+        let leader = &self.options.leader;
+        let times = Times {
+            lease: leader.leader_elect_lease_duration,
+            renew_deadline: leader.leader_elect_renew_deadline,
+            retry: leader.leader_elect_retry_period,
+        };
+        let pulse = Pulse::new("the election", times.lease * 2);
+        self.health.watch(&pulse);
+        let reports = Reports { gate, leading, metrics: self.metrics.clone(), pulse };
+        let register = LeaseRegister::new(client, &namespace, times);
+        let elector = Elector::new(self.identity.as_str(), register, times, reports, clock::uptime);
+        tracing::info!(lease = LEASE_NAME, namespace, identity = %self.identity, "taking part in the election");
+        let task = tokio::spawn(elector.run(release.clone()));
+        Election { leading: receiver, release, task: Some(task), _sender: None }
+    }
+
+    /// Starts the controllers; their writes pass the fence.
+    fn start(&self, controllers: &mut Controllers, client: kube::Client) {
+        let options = self.options.clone();
+        let reporter =
+            Reporter { controller: LEASE_NAME.to_owned(), instance: Some(self.identity.as_str().to_owned()) };
+        let recorder = Recorder::new(client.clone(), reporter);
+        let hosts = Arc::new(physicalhost::Context::new(
+            client.clone(),
+            recorder,
+            self.metrics.clone(),
+            options.controllers.sync_period,
+        ));
+        let (health, stop) = (self.health.clone(), controllers.stop.clone());
+        controllers
+            .tasks
+            .spawn(async move { physicalhost::run(client, &options, hosts, health, stop).await });
+    }
+}
+
+/// The controllers that run.
+#[derive(Default)]
+struct Controllers {
+    tasks: JoinSet<()>,
+    stop: CancellationToken,
+}
+
+impl Controllers {
+    /// Ends when one of them does, by itself or by a panic.
+    async fn ended(&mut self) {
+        if self.tasks.join_next().await.is_none() {
+            std::future::pending().await
+        }
+    }
+
+    /// Lets running work finish; whether all of it did in time.
+    async fn stop(&mut self, limit: std::time::Duration) -> bool {
+        self.stop.cancel();
+        let all = async { while self.tasks.join_next().await.is_some() {} };
+        let idle = tokio::time::timeout(limit, all).await.is_ok();
+        if !idle {
+            tracing::warn!(?limit, "some work has not finished in time");
+        }
+        idle
+    }
+}
+
+/// The election that runs, or the certainty of leading.
+struct Election {
+    leading: watch::Receiver<bool>,
+    release: CancellationToken,
+    task: Option<JoinHandle<Ended>>,
+    /// Without an election nobody else keeps the channel open.
+    _sender: Option<watch::Sender<bool>>,
+}
+
+impl Election {
+    /// Ends when this replica leads.
+    fn leading(&self) -> impl Future<Output = ()> + use<> {
+        let mut leading = self.leading.clone();
+        async move {
+            if leading.wait_for(|leading| *leading).await.is_err() {
+                std::future::pending().await
+            }
+        }
+    }
+
+    /// Ends when leadership is lost.
+    async fn ended(&mut self) -> Result<Exit, RunError> {
+        let Some(task) = &mut self.task else { return std::future::pending().await };
+        match task.await {
+            Ok(Ended::Lost(_)) => Ok(Exit::LeadershipLost),
+            Ok(Ended::Released | Ended::NotReleased) => Ok(Exit::Stopped),
+            Err(error) => Err(RunError::ElectionEnded(error)),
+        }
+    }
+
+    /// Frees the Lease, but only when nothing writes any more; else it has to run out.
+    async fn stop(&mut self, idle: bool) {
+        let Some(task) = &mut self.task else { return };
+        if idle {
+            self.release.cancel();
+            // How it ended is in the log; there is nothing to be done about it.
+            let _ended = task.await;
+        } else {
+            task.abort();
+            tracing::warn!(
+                "the Lease is not released, because some work has not finished; it runs out by itself"
+            );
+        }
+    }
+}
+
+type BootServer = Option<JoinHandle<std::io::Result<()>>>;
+
+fn boot_server(options: &Options, stop: &CancellationToken) -> Result<BootServer, RunError> {
+    let Some(url) = options.boot_url() else {
+        tracing::info!("boot server off: no --boot-url");
+        return Ok(None);
+    };
+    let Some(listener) = diagnostics::bind("boot-bind-address", options.boot.boot_bind_address)? else {
+        return Ok(None);
+    };
+    let listener = tokio::net::TcpListener::from_std(listener).map_err(RunError::Boot)?;
+    tracing::info!(url, address = ?listener.local_addr().ok(), "boot server on");
+    Ok(Some(tokio::spawn(beskar7_boot::serve(listener, stop.clone()))))
+}
+
+/// Why the boot server ended; pending as long as it runs, or is off.
+async fn failed(boot: &mut BootServer) -> RunError {
+    match boot {
+        Some(task) => match task.await {
+            Ok(Ok(())) => RunError::Boot(std::io::Error::other("it was not told to")),
+            Ok(Err(error)) => RunError::Boot(error),
+            Err(panic) => RunError::Boot(std::io::Error::other(panic)),
+        },
+        None => std::future::pending().await,
+    }
+}
+
+const RUNTIME_TICK: std::time::Duration = std::time::Duration::from_secs(5);
+const RUNTIME_STUCK: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// Shows that tasks get their turn.
+async fn tick(pulse: Pulse) {
+    let mut interval = tokio::time::interval(RUNTIME_TICK);
+    loop {
+        interval.tick().await;
+        pulse.beat();
+    }
+}
+
+/// Ends the ticking with the run.
+struct Ticker(JoinHandle<()>);
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

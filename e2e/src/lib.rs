@@ -1,0 +1,18 @@
+//! A real control plane on this machine: etcd, kube-apiserver,
+//! kube-controller-manager, Cluster API and the Beskar7 manager as local
+//! processes, for the tests and the demo.
+//!
+//! Nothing here is part of what Beskar7 ships, and no other crate depends on
+//! it. What it starts is the released software, not an imitation; what is
+//! missing compared to a cluster is kubelets, so nothing runs as a pod.
+
+pub mod cluster_api;
+pub mod control_plane;
+pub mod demo;
+pub mod manager;
+pub mod ports;
+pub mod probe;
+pub mod process;
+pub mod tools;
+pub mod wait;
+pub mod workspace;

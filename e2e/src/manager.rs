@@ -1,0 +1,139 @@
+//! The built Beskar7 manager as a local process, under exactly the role that
+//! its release gives it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::control_plane::ControlPlane;
+use crate::ports::{self, Port};
+use crate::probe::{self, Answer};
+use crate::process::{Command, Exit, Process, tail};
+use crate::workspace;
+
+/// The namespace that the release installs into.
+pub const NAMESPACE: &str = "beskar7-system";
+
+/// The service account of the manager's Deployment.
+pub const SERVICE_ACCOUNT: &str = "beskar7-controller-manager";
+
+const START_LIMIT: Duration = Duration::from_secs(60);
+
+/// How often a start is tried whose port somebody else took.
+const ATTEMPTS: usize = 5;
+
+/// How a manager is started.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What errors and its log file call it; replicas need different ones.
+    pub name: String,
+    /// The built binary.
+    pub program: PathBuf,
+    /// Whether it takes the lease before it works.
+    pub leader_elect: bool,
+    /// Further flags.
+    pub flags: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            name: "manager".to_owned(),
+            program: workspace::manager_program(),
+            leader_elect: true,
+            flags: Vec::new(),
+        }
+    }
+}
+
+/// A running manager. Dropping it stops it.
+#[derive(Debug)]
+pub struct Manager {
+    process: Process,
+    health: Port,
+    diagnostics: Port,
+}
+
+impl Manager {
+    /// Starts it with the rights of its service account and waits until it
+    /// calls itself ready.
+    pub async fn start(plane: &ControlPlane, options: &Options) -> Result<Self> {
+        let manager = Self::spawn(plane, options).await?;
+        manager.ready().await.with_context(|| format!("starting {}", options.name))?;
+        Ok(manager)
+    }
+
+    /// Starts it without waiting: for those who expect it to fail, or to wait
+    /// for the lease.
+    pub async fn spawn(plane: &ControlPlane, options: &Options) -> Result<Self> {
+        let kubeconfig = plane.kubeconfig_for_service_account(NAMESPACE, SERVICE_ACCOUNT).await?;
+        let mut attempt = 1;
+        loop {
+            let (health, diagnostics) = (Port::reserve()?, Port::reserve()?);
+            let process = Command::new(&options.name, &options.program)
+                .arg(format!("--kubeconfig={}", kubeconfig.display()))
+                .arg(format!("--health-addr={}", health.address()))
+                .arg(format!("--diagnostics-address={}", diagnostics.address()))
+                .arg("--insecure-diagnostics")
+                .arg(format!("--leader-elect={}", options.leader_elect))
+                .args(&options.flags)
+                .spawn(plane.logs().join(format!("{}.log", options.name)))?;
+            let manager = Self { process, health, diagnostics };
+            // Either it serves, or it has ended and its log says why.
+            let settled = manager.serves().await;
+            let unlucky = manager.process.ended().is_some() && ports::taken(&tail(manager.process.log(), 20));
+            if settled.is_err() && unlucky && attempt < ATTEMPTS {
+                attempt += 1;
+                continue;
+            }
+            return Ok(manager);
+        }
+    }
+
+    /// Waits until `/readyz` says ok.
+    pub async fn ready(&self) -> Result<()> {
+        probe::until_ok(&self.process, &probe::client(None)?, &self.url("/readyz"), START_LIMIT).await
+    }
+
+    async fn serves(&self) -> Result<()> {
+        probe::until(&self.process, &probe::client(None)?, &self.url("/healthz"), START_LIMIT, |_| true).await
+    }
+
+    /// Asks its health address.
+    pub async fn health(&self, path: &str) -> Result<Answer> {
+        probe::get(&self.url(path)).await
+    }
+
+    /// Its metrics.
+    pub async fn metrics(&self) -> Result<String> {
+        Ok(probe::get(&format!("http://{}/metrics", self.diagnostics.address())).await?.body)
+    }
+
+    /// Its process: its id, its log, signals.
+    #[must_use]
+    pub fn process(&self) -> &Process {
+        &self.process
+    }
+
+    /// Where it answers `/healthz` and `/readyz`.
+    #[must_use]
+    pub fn health_address(&self) -> String {
+        self.health.address()
+    }
+
+    /// Where it answers `/metrics`.
+    #[must_use]
+    pub fn diagnostics_address(&self) -> String {
+        self.diagnostics.address()
+    }
+
+    /// Stops it politely and waits until it is gone.
+    pub async fn stop(mut self) -> Result<Exit> {
+        self.process.stop().await
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.health.address())
+    }
+}
