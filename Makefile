@@ -44,6 +44,8 @@ clean: ## Remove target/, out/ and the built book; the cache of `tools` stays
 
 .PHONY: test
 test: need-rust ## All checks and tests that a change must pass
+	@# Without Go, the components must be there already: better said now than in ten minutes.
+	@command -v go >/dev/null || $(MAKE) tools
 	@hack/stages lint deny unit tools release integration
 
 .PHONY: lint
@@ -66,16 +68,23 @@ unit: need-rust ## Tests that need nothing but Rust
 
 .PHONY: integration
 integration: need-rust manager release ## Tests against the real Kubernetes and Cluster API components
-	$(CARGO) test $(LOCKED) -p beskar7-e2e
+	RUST_TEST_THREADS=$(E2E_THREADS) $(CARGO) test $(LOCKED) -p beskar7-e2e
 
 .PHONY: test-long
-test-long: need-rust ## Everything that takes long: image, kill matrix, the whole demo
-	@hack/stages --report $(OUT)/test-long.md test image-check leader-kills demo-once
+test-long: need-rust ## Everything that takes long: longer searches, image, kill matrix, the whole demo
+	@hack/stages --report $(OUT)/test-long.md test unit-long image-check leader-kills demo-once
 	@echo "Written to $(OUT)/test-long.md. The last result worth keeping stands in docs/src/development/test-long.md."
+
+.PHONY: unit-long
+unit-long: need-rust
+	$(CARGO) test $(LOCKED) --workspace --exclude beskar7-e2e --all-features -- --ignored
 
 .PHONY: leader-kills
 leader-kills: need-rust manager release
-	hack/leader-kills $(LEADER_KILLS)
+	@for run in $$(seq $(LEADER_KILLS)); do \
+	  echo "-- failover, run $$run of $(LEADER_KILLS)"; \
+	  $(CARGO) test -q $(LOCKED) -p beskar7-e2e --test manager failover::; \
+	done
 
 .PHONY: demo-once
 demo-once: need-rust manager release
@@ -93,7 +102,7 @@ manager: need-rust
 
 .PHONY: release
 release: need-rust ## Write out/infrastructure-beskar7/<version>/ as clusterctl reads it
-	@KUBECTL="$${KUBECTL:-$$($(E2E) tools path kubectl)}" hack/release
+	@kubectl="$${KUBECTL:-$$($(E2E) tools path kubectl)}"; KUBECTL="$$kubectl" hack/release
 
 .PHONY: static
 static: need-rust ## One static manager binary: out/image/rootfs/manager
@@ -135,7 +144,8 @@ MANAGER_IMAGE ?= localhost/beskar7-manager:$(RELEASE_VERSION)##the image that a 
 IMAGE_ENGINE ?=##docker, podman or buildah; empty: the first that works
 CA_BUNDLE ?=##a PEM file of public CAs to put into the image; empty: none
 STATIC_TARGET ?= $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')##the target of `static`: another architecture, or musl
+E2E_THREADS ?= $(shell cores=$$(nproc); echo $$((cores < 4 ? cores : 4)))##how many integration tests run at once; most start a control plane
 LEADER_KILLS ?= 20##how often `test-long` kills the leader
 KUBECTL ?=##a kubectl to run kustomize with; empty: the one that `tools` builds
 
-export CARGO OUT RELEASE_VERSION MANAGER_IMAGE IMAGE_ENGINE CA_BUNDLE LEADER_KILLS
+export CARGO OUT RELEASE_VERSION MANAGER_IMAGE IMAGE_ENGINE CA_BUNDLE

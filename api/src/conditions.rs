@@ -14,6 +14,10 @@ pub mod host {
     /// What its consumer asked for was seen to boot.
     pub const PROVISIONED: &str = "HostProvisioned";
 
+    /// The object that holds the host does not exist. Nothing is released for that: it may be on its
+    /// way from another management cluster.
+    pub const CONSUMER_MISSING: &str = "ConsumerMissing";
+
     /// The host names no credentials Secret.
     pub const MISSING_CREDENTIALS: &str = "MissingCredentials";
     /// A Secret could not be read.
@@ -36,6 +40,8 @@ pub mod host {
     pub const WAITING_FOR_BOOT_INFO: &str = "WaitingForBootInfo";
     /// Booting what the consumer asked for.
     pub const PROVISIONING: &str = "Provisioning";
+    /// Booted as far as can be told: nothing could be seen of it.
+    pub const BOOT_UNOBSERVABLE: &str = "BootUnobservable";
     /// The boot ISO could not be inserted or chosen.
     pub const SET_BOOT_ISO_FAILED: &str = "SetBootISOFailed";
     /// Virtual media could not be ejected.
@@ -90,6 +96,10 @@ pub mod claim {
     pub const CONFIGURATION_SYNCED: &str = "ConfigurationSynced";
     /// A Secret that the claim names does not exist.
     pub const SECRET_NOT_FOUND: &str = "SecretNotFound";
+    /// Not provisioned: the host is bound and waits.
+    pub const WAITING: &str = "available";
+    /// Provisioned.
+    pub const BOOTED: &str = "provisioned";
     /// Ready: all is well.
     pub const INFO_REPORTED: &str = "InfoReported";
     /// Ready: other conditions say what is missing.

@@ -28,6 +28,8 @@ use crate::reference::{LocalReference, ObjectReference};
     category = "beskar7",
     doc = "A PhysicalHost is one server with a Redfish BMC. It is enrolled by its BMC's address and credentials, becomes Available, is claimed by a Beskar7Machine or a HostClaim, and is cleaned before it is given to the next.",
     label("clusterctl.cluster.x-k8s.io/move-hierarchy", ""),
+    selectable = ".status.state",
+    selectable = ".spec.consumerRef.name",
     printcolumn(
         name = "State",
         type_ = "string",

@@ -1,4 +1,5 @@
 //! What is committed in `config/crd/bases` is what the types say.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "a test may panic")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

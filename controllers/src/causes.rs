@@ -9,7 +9,9 @@ pub fn causes(error: &(dyn Error + 'static)) -> String {
     let mut next = Some(error);
     while let Some(error) = next {
         next = error.source();
-        match error.downcast_ref::<kube::Error>() {
+        // A boxed source shows itself as the box.
+        let boxed = error.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
+        match error.downcast_ref::<kube::Error>().or(boxed) {
             Some(kube::Error::Api(status)) => {
                 parts.push(format!("{} (HTTP {})", status.message.trim(), status.code));
                 break;
@@ -57,6 +59,11 @@ mod tests {
         .unwrap();
         let error = Layer { text: "can't read", source: Some(kube::Error::Api(Box::new(status)).into()) };
         assert_eq!(causes(&error), "can't read: secrets \"x\" is forbidden (HTTP 403)");
+        #[derive(Debug, thiserror::Error)]
+        #[error("outer")]
+        struct Boxed(#[source] Box<kube::Error>);
+        let error = Boxed(Box::new(kube::Error::Service(layer("not sent", None).into())));
+        assert_eq!(causes(&error), "outer: not sent");
         let error = kube::Error::Service(layer("not sent", None).into());
         assert_eq!(causes(&error), "not sent");
     }

@@ -55,17 +55,17 @@ pub fn init(logging: &Logging) -> Result<(), LoggingError> {
     .map_err(LoggingError::Twice)
 }
 
-/// What klog's levels mean here. Libraries stay a step behind us, and never log bodies or headers at these levels.
+/// What klog's levels mean here. Libraries stay steps behind us; at these levels none of them logs bodies or headers.
 fn filter_of(verbosity: u8) -> String {
-    let (ours, libraries) = match verbosity {
-        0..=3 => ("info", "warn"),
-        4..=5 => ("debug", "info"),
-        6..=u8::MAX => ("trace", "debug"),
+    let (ours, kube, libraries) = match verbosity {
+        0..=3 => ("info", "warn", "warn"),
+        4..=5 => ("debug", "info", "info"),
+        6..=8 => ("trace", "debug", "info"),
+        9..=u8::MAX => ("trace", "debug", "debug"),
     };
-    // Each failed request is an error line of the client; the caller logs it again, with what it was for.
-    let client = if verbosity < 4 { ",kube_client::client::builder=off" } else { "" };
     format!(
-        "{libraries},beskar7_api={ours},beskar7_boot={ours},beskar7_controllers={ours},beskar7_core={ours}{client}"
+        "{libraries},kube_client={kube},kube_runtime={kube},\
+         beskar7_api={ours},beskar7_boot={ours},beskar7_controllers={ours},beskar7_core={ours}"
     )
 }
 

@@ -20,7 +20,7 @@ use crate::exit::EXIT_CODES_HELP;
 /// Every flag can also be given as an environment variable, shown beside it; the flag wins.
 /// Switches take --x, --x=true and --x=false.
 #[derive(Debug, Clone, Parser)]
-#[command(name = "manager", version = crate::VERSION, after_help = EXIT_CODES_HELP)]
+#[command(name = "manager", version = crate::VERSION, after_help = EXIT_CODES_HELP, args_override_self = true)]
 pub struct Options {
     /// Which objects.
     #[command(flatten)]

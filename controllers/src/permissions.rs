@@ -93,22 +93,6 @@ const TABLE: &[Line] = &[
         only_if: ALWAYS,
     },
     Line {
-        group: "cluster.x-k8s.io",
-        resource: "clusters",
-        subresource: None,
-        verbs: READ,
-        place: Where::Watched,
-        only_if: ALWAYS,
-    },
-    Line {
-        group: "cluster.x-k8s.io",
-        resource: "machines",
-        subresource: None,
-        verbs: READ,
-        place: Where::Watched,
-        only_if: ALWAYS,
-    },
-    Line {
         group: "coordination.k8s.io",
         resource: "leases",
         subresource: None,

@@ -20,8 +20,8 @@ use crate::{causes::causes, options::Options, retry};
 pub enum PreflightError {
     /// Nobody answers.
     #[error(
-        "no API server answers at {url} (tried for {waited:?}): check that it runs and can be reached from here, and \
-         that the kubeconfig names the right address"
+        "no API server answers at {url} (tried for {} s): check that it runs and can be reached from here, and \
+         that the kubeconfig names the right address", waited.as_secs()
     )]
     NoApiServer {
         /// Where it should be.
@@ -176,9 +176,7 @@ fn trouble(error: &kube::Error) -> Trouble {
     }
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        // TLS errors come inside of I/O errors, whose source() skips them.
-        let inside = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        if error.is::<rustls::Error>() || inside.is_some_and(|inside| inside.is::<rustls::Error>()) {
+        if is_tls(error) {
             return Trouble::Certificate;
         }
         if error.is::<kube::client::AuthError>() {
@@ -189,4 +187,12 @@ fn trouble(error: &kube::Error) -> Trouble {
     let not_answered =
         matches!(error, kube::Error::Service(_) | kube::Error::HyperError(_) | kube::Error::ReadEvents(_));
     if not_answered { Trouble::Passing } else { Trouble::Other }
+}
+
+/// Whether an error is one of TLS. They come inside of I/O errors, whose `source()` skips them.
+fn is_tls(error: &(dyn std::error::Error + 'static)) -> bool {
+    match error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
+        Some(inside) => is_tls(inside),
+        None => error.is::<rustls::Error>(),
+    }
 }

@@ -290,7 +290,9 @@ fn boot_server(options: &Options, stop: &CancellationToken) -> Result<BootServer
         return Ok(None);
     };
     let listener = tokio::net::TcpListener::from_std(listener).map_err(RunError::Boot)?;
-    tracing::info!(url, address = ?listener.local_addr().ok(), "boot server on");
+    if let Ok(address) = listener.local_addr() {
+        tracing::info!(url, %address, "boot server on");
+    }
     Ok(Some(tokio::spawn(beskar7_boot::serve(listener, stop.clone()))))
 }
 

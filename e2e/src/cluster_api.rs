@@ -12,19 +12,28 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::Api;
 
 pub use managers::Managers;
 pub use repository::Infrastructure;
 use repository::Repository;
 
-use crate::control_plane::ControlPlane;
 use crate::control_plane::pki::write_private;
+use crate::control_plane::{ControlPlane, client_by_kubeconfig};
 use crate::ports::Port;
 use crate::process::{Command, Output};
 use crate::tools::Tool;
+use crate::wait;
 
 /// What a `clusterctl` call may take; `init` applies some thirty CRDs.
 const CLUSTERCTL_LIMIT: Duration = Duration::from_secs(300);
+
+/// Where clusterctl tries cert-manager out.
+const TRIAL_NAMESPACE: &str = "cert-manager-test";
+
+/// The namespace controller looks at every kind there is.
+const TRIAL_LIMIT: Duration = Duration::from_secs(60);
 
 /// With these two kinds known, `clusterctl init` takes cert-manager for
 /// installed. Nothing here needs its certificates.
@@ -104,7 +113,8 @@ impl ClusterApi {
     pub async fn prepare(plane: &ControlPlane, infrastructure: Infrastructure) -> Result<Self> {
         let directory = plane.directory().join("cluster-api");
         let certificates = directory.join("webhook-certificates");
-        std::fs::create_dir_all(&certificates).with_context(|| format!("making {}", certificates.display()))?;
+        std::fs::create_dir_all(&certificates)
+            .with_context(|| format!("making {}", certificates.display()))?;
         let serving = plane.authority().serving("cluster-api-webhooks", &[])?;
         write_private(&certificates.join("tls.crt"), &serving.certificate)?;
         write_private(&certificates.join("tls.key"), &serving.key)?;
@@ -159,8 +169,23 @@ impl ClusterApi {
     /// `clusterctl init` with Cluster API, kubeadm and Beskar7. It does not
     /// wait for Deployments, which never get pods here.
     pub async fn init(&self) -> Result<Output> {
+        self.trial_namespace_gone().await?;
         let infrastructure = format!("beskar7:{}", self.infrastructure.version);
         self.clusterctl(&["init", "--infrastructure", &infrastructure]).await
+    }
+
+    /// clusterctl tries cert-manager out in a namespace that it deletes at
+    /// once. A second `init` that finds it still there takes cert-manager for
+    /// broken, and would go and fetch a new one.
+    async fn trial_namespace_gone(&self) -> Result<()> {
+        let namespaces = Api::<Namespace>::all(client_by_kubeconfig(&self.kubeconfig).await?);
+        let namespaces = &namespaces;
+        wait::until_true("clusterctl's trial of cert-manager to be cleaned up", TRIAL_LIMIT, || async move {
+            let left = namespaces.get_opt(TRIAL_NAMESPACE).await?;
+            Ok(left.map_or(Ok(()), |namespace| Err(format!("{:?}", namespace.status))))
+        })
+        .await?;
+        Ok(())
     }
 
     /// Starts the managers under their own service accounts, which `init` has

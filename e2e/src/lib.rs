@@ -6,6 +6,8 @@
 //! it. What it starts is the released software, not an imitation; what is
 //! missing compared to a cluster is kubelets, so nothing runs as a pod.
 
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic"))]
+
 pub mod cluster_api;
 pub mod control_plane;
 pub mod demo;

@@ -83,7 +83,7 @@ fn tools(args: &ToolsArgs) -> Result<String> {
     }
     let mut lines = String::new();
     for (tool, path) in tools.iter() {
-        lines.push_str(&format!("{:<24} {:<8} {}\n", tool.file_name(), tool.version()?, path.display()));
+        lines.push_str(&format!("{:<24} {:<8} {}\n", tool.file_name(), tools.version(tool)?, path.display()));
     }
     Ok(lines)
 }

@@ -71,12 +71,13 @@ impl Manager {
         let mut attempt = 1;
         loop {
             let (health, diagnostics) = (Port::reserve()?, Port::reserve()?);
-            let process = Command::new(&options.name, &options.program)
+            let process = command(options)
                 .arg(format!("--kubeconfig={}", kubeconfig.display()))
                 .arg(format!("--health-addr={}", health.address()))
                 .arg(format!("--diagnostics-address={}", diagnostics.address()))
                 .arg("--insecure-diagnostics")
                 .arg(format!("--leader-elect={}", options.leader_elect))
+                .arg(format!("--leader-election-namespace={NAMESPACE}"))
                 .args(&options.flags)
                 .spawn(plane.logs().join(format!("{}.log", options.name)))?;
             let manager = Self { process, health, diagnostics };
@@ -136,4 +137,17 @@ impl Manager {
     fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.health.address())
     }
+}
+
+/// The program in an environment of its own: what a developer has exported for
+/// another manager must not steer this one.
+fn command(options: &Options) -> Command {
+    let mut command = Command::new(&options.name, &options.program);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("BESKAR7_") {
+            command = command.env_remove(name);
+        }
+    }
+    // In its Lease and its user agent: which replica it was.
+    command.env("POD_NAME", &options.name)
 }

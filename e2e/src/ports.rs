@@ -24,27 +24,33 @@ const LOWEST: u16 = 15_000;
 #[derive(Debug)]
 pub struct Port {
     number: u16,
-    _lock: File,
+    lock: File,
 }
 
 impl Port {
     /// Finds a free port and holds it.
     pub fn reserve() -> Result<Self> {
-        let directory = tools::home()?.join("ports");
-        std::fs::create_dir_all(&directory).with_context(|| format!("making {}", directory.display()))?;
         let range = below(ephemeral_start());
         let count = range.end.saturating_sub(range.start);
         let begin = u16::try_from(RandomState::new().build_hasher().finish() % u64::from(count.max(1)))?;
         for step in 0..count {
-            let number = range.start + (u32::from(begin) + u32::from(step)).rem_euclid(u32::from(count)) as u16;
-            let path = directory.join(number.to_string());
-            let lock = File::options().create(true).append(true).open(&path);
-            let lock = lock.with_context(|| format!("opening {}", path.display()))?;
-            if lock.try_lock().is_ok() && TcpListener::bind((Ipv4Addr::LOCALHOST, number)).is_ok() {
-                return Ok(Self { number, _lock: lock });
+            let number =
+                range.start + (u32::from(begin) + u32::from(step)).rem_euclid(u32::from(count)) as u16;
+            let port = Self::named(number)?;
+            if port.lock.try_lock().is_ok() && TcpListener::bind((Ipv4Addr::LOCALHOST, number)).is_ok() {
+                return Ok(port);
             }
         }
         bail!("no free port between {} and {} on the loopback address", range.start, range.end)
+    }
+
+    /// A certain port, whoever may use it.
+    pub fn named(number: u16) -> Result<Self> {
+        let directory = tools::home()?.join("ports");
+        std::fs::create_dir_all(&directory).with_context(|| format!("making {}", directory.display()))?;
+        let path = directory.join(number.to_string());
+        let lock = File::options().create(true).append(true).open(&path);
+        Ok(Self { number, lock: lock.with_context(|| format!("opening {}", path.display()))? })
     }
 
     /// Its number.

@@ -13,6 +13,7 @@ mod command;
 mod log;
 mod protocol;
 mod running;
+mod search;
 pub mod supervisor;
 
 pub use command::{Command, Output};
@@ -20,3 +21,4 @@ pub use log::tail;
 pub use protocol::Exit;
 pub use running::Process;
 pub use rustix::process::Signal;
+pub use search::{Found, carrying};

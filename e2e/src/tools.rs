@@ -60,7 +60,9 @@ impl Tools {
     /// [`Tools::ensure`] for a test: reports on standard error and does not
     /// block the test's runtime.
     pub async fn ready() -> Result<Self> {
-        tokio::task::spawn_blocking(|| Self::ensure(&mut *progress::on_stderr())).await.context("building the tools")?
+        tokio::task::spawn_blocking(|| Self::ensure(&mut *progress::on_stderr()))
+            .await
+            .context("building the tools")?
     }
 
     /// [`Tools::ready`] for a test that needs no Cluster API.
@@ -73,6 +75,13 @@ impl Tools {
     pub fn path(&self, tool: Tool) -> Result<&Path> {
         let path = self.paths.get(&tool).map(PathBuf::as_path);
         path.with_context(|| format!("{tool} was not among the tools asked for"))
+    }
+
+    /// What to call the version of one component: the pinned one, or the name
+    /// of the directory's variable where somebody else's program is used.
+    pub fn version(&self, tool: Tool) -> Result<&'static str> {
+        let built = self.path(tool)?.starts_with(root()?);
+        if built { tool.version() } else { Ok(catalogue::ASSETS) }
     }
 
     /// The components and their paths.

@@ -60,7 +60,12 @@ where
             Ok(Ok(Seen::Done(value))) => return Ok(value),
             Ok(Ok(Seen::NotYet(instead))) => last = instead,
             Ok(Ok(Seen::Never(error))) => {
-                return Err(Unmet { what, after: begin.elapsed(), last: format!("{error:#}"), hopeless: true });
+                return Err(Unmet {
+                    what,
+                    after: begin.elapsed(),
+                    last: format!("{error:#}"),
+                    hopeless: true,
+                });
             }
             Ok(Err(error)) => last = format!("{error:#}"),
             Err(_) => last = format!("{last} (and the last look was not answered in time)"),
@@ -107,7 +112,8 @@ mod tests {
 
     #[tokio::test]
     async fn the_error_says_what_was_awaited_how_long_and_what_was_seen() {
-        let never = until_true("a host", Duration::from_millis(60), || async { Ok(Err("0 hosts".to_owned())) });
+        let never =
+            until_true("a host", Duration::from_millis(60), || async { Ok(Err("0 hosts".to_owned())) });
         let message = never.await.unwrap_err().to_string();
         assert!(message.starts_with("waited in vain for a host, 0."), "{message}");
         assert!(message.ends_with("last seen: 0 hosts"), "{message}");
@@ -115,7 +121,8 @@ mod tests {
 
     #[tokio::test]
     async fn an_error_of_a_look_is_the_last_thing_seen() {
-        let broken = until("x", Duration::from_millis(30), || async { Err::<Seen<()>, _>(anyhow!("refused")) });
+        let broken =
+            until("x", Duration::from_millis(30), || async { Err::<Seen<()>, _>(anyhow!("refused")) });
         assert!(broken.await.unwrap_err().to_string().ends_with("last seen: refused"));
     }
 
@@ -128,7 +135,8 @@ mod tests {
     #[tokio::test]
     async fn a_hopeless_condition_ends_the_wait_at_once() {
         let begin = Instant::now();
-        let dead = until("x", Duration::from_secs(60), || async { Ok(Seen::<()>::Never(anyhow!("it died"))) });
+        let dead =
+            until("x", Duration::from_secs(60), || async { Ok(Seen::<()>::Never(anyhow!("it died"))) });
         assert!(dead.await.unwrap_err().to_string().contains("gave up waiting for x"));
         assert!(begin.elapsed() < Duration::from_secs(10));
     }

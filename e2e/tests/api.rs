@@ -1,4 +1,5 @@
 //! The API as a real kube-apiserver sees it: CRDs, policies, samples, rules.
+#![allow(clippy::indexing_slicing, reason = "a test may panic")]
 
 mod judge;
 
@@ -27,7 +28,10 @@ async fn control_plane_without_policies() -> Result<ControlPlane> {
     let crds = workspace::root().join("config/crd");
     plane.kubectl(&["apply", "-k", &crds.to_string_lossy()]).await?.success()?;
     let ours = "cluster.x-k8s.io/provider=infrastructure-beskar7";
-    plane.kubectl(&["wait", "crd", "--for=condition=Established", "--timeout=60s", "-l", ours]).await?.success()?;
+    plane
+        .kubectl(&["wait", "crd", "--for=condition=Established", "--timeout=60s", "-l", ours])
+        .await?
+        .success()?;
     Ok(plane)
 }
 
@@ -70,6 +74,10 @@ async fn crds_samples_and_manifests_of_the_iso_era_are_accepted() -> Result<()> 
     for column in ["STATE", "POWER", "CONSUMER", "ZONE", "MODEL", "READY", "AGE"] {
         ensure!(table.contains(column), "no column {column}:\n{table}");
     }
+    let held = plane
+        .kubectl(&["get", "ph", "--field-selector=spec.consumerRef.name=worker-01", "-o", "name"])
+        .await?;
+    ensure!(held.success()?.trim() == "physicalhost.infrastructure.cluster.x-k8s.io/worker-01");
     plane.stop().await
 }
 
@@ -77,10 +85,16 @@ async fn crds_samples_and_manifests_of_the_iso_era_are_accepted() -> Result<()> 
 async fn kubectl_explain_reads_well() -> Result<()> {
     let plane = control_plane().await?;
     let explained = plane.kubectl(&["explain", "physicalhost.spec.redfishConnection"]).await?.success()?;
-    for words in ["How to reach the host's BMC", "address\t<string> -required-", "username", "prefer caBundleSecretRef"] {
+    for words in [
+        "How to reach the host's BMC",
+        "address\t<string> -required-",
+        "username",
+        "prefer caBundleSecretRef",
+    ] {
         ensure!(explained.contains(words), "{words:?} is not in\n{explained}");
     }
-    let kinds: BTreeSet<String> = beskar7_api::crd::all().into_iter().map(|crd| crd.spec.names.plural).collect();
+    let kinds: BTreeSet<String> =
+        beskar7_api::crd::all().into_iter().map(|crd| crd.spec.names.plural).collect();
     for kind in kinds {
         let explained = plane.kubectl(&["explain", &kind, "--recursive"]).await?.success()?;
         ensure!(!explained.contains("<no description>"), "{kind}:\n{explained}");
@@ -122,7 +136,10 @@ async fn templates_change_only_in_the_dry_run_of_a_topology() -> Result<()> {
     let dry_run = PostParams { dry_run: true, ..PostParams::default() };
     let annotation = || [("topology.cluster.x-k8s.io/dry-run".to_string(), String::new())].into();
 
-    api.replace("template", &dry_run, &object).await.err().context("a dry run without the annotation passed")?;
+    api.replace("template", &dry_run, &object)
+        .await
+        .err()
+        .context("a dry run without the annotation passed")?;
     object.metadata.annotations = Some(annotation());
     api.replace("template", &dry_run, &object).await.context("the dry run of a topology")?;
     let refused = api.replace("template", &PostParams::default(), &object).await;
@@ -135,12 +152,21 @@ async fn templates_change_only_in_the_dry_run_of_a_topology() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_policy_would_refuse_today_can_still_be_finished() -> Result<()> {
     let plane = control_plane_without_policies().await?;
-    plane.kubectl_with_input(&["create", "-f", "-"], include_str!("manifests/policy-probe.yaml")).await?.success()?;
+    plane
+        .kubectl_with_input(&["create", "-f", "-"], include_str!("manifests/policy-probe.yaml"))
+        .await?
+        .success()?;
     apply_policies(&plane).await?;
 
     let finalizer = r#"{"metadata":{"finalizers":["physicalhost.infrastructure.cluster.x-k8s.io"]}}"#;
-    plane.kubectl(&["patch", "physicalhost", "policy-probe", "--type=merge", "-p", finalizer]).await?.success()?;
+    plane
+        .kubectl(&["patch", "physicalhost", "policy-probe", "--type=merge", "-p", finalizer])
+        .await?
+        .success()?;
     let finalizer = r#"{"metadata":{"finalizers":["hostclaim.infrastructure.cluster.x-k8s.io"]}}"#;
-    plane.kubectl(&["patch", "hostclaim", "policy-probe", "--type=merge", "-p", finalizer]).await?.success()?;
+    plane
+        .kubectl(&["patch", "hostclaim", "policy-probe", "--type=merge", "-p", finalizer])
+        .await?
+        .success()?;
     plane.stop().await
 }

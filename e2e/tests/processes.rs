@@ -1,12 +1,13 @@
 //! Children never outlive their parent, whatever ends it, and what they said
 //! is there when somebody asks why.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic")]
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use beskar7_e2e::process::{Command, Exit, Process, Signal};
+use beskar7_e2e::process::{Command, Exit, Process, Signal, carrying};
 use beskar7_e2e::wait;
 use rustix::process::{Pid, kill_process, kill_process_group};
 
@@ -23,29 +24,29 @@ const STUBBORN: &str = "trap '' TERM; echo stubborn; while :; do sleep 0.1; done
 /// Leaves the work to somebody else.
 const WITH_GRANDCHILD: &str = "sleep 1000 & echo nested; wait";
 
+/// A mark that no other run has left behind.
+fn mark(name: &str) -> String {
+    format!("{name}-{}", std::process::id())
+}
+
 fn shell(name: &str, script: &str) -> Command {
     Command::new(name, "/bin/sh").args(["-c", script]).grace(Duration::from_millis(500))
 }
 
 /// The process ids of all that carry a mark.
 fn marked(mark: &str) -> Vec<i32> {
-    let wanted = format!("{MARK}={mark}");
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let Ok(pid) = entry.file_name().to_string_lossy().parse() else { continue };
-        let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
-        if environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes()) {
-            found.push(pid);
-        }
-    }
-    found
+    carrying(MARK, mark).into_iter().map(|found| found.pid).collect()
 }
 
 async fn nothing_remains(mark: &str) -> Result<()> {
-    wait::until_true(format!("every process with the mark {mark} to end"), Duration::from_secs(20), || async {
-        let left = marked(mark);
-        Ok(if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) })
-    })
+    wait::until_true(
+        format!("every process with the mark {mark} to end"),
+        Duration::from_secs(20),
+        || async {
+            let left = marked(mark);
+            Ok(if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) })
+        },
+    )
     .await?;
     Ok(())
 }
@@ -79,13 +80,16 @@ async fn parent_with_children(place: &Path, mark: &str) -> Result<std::process::
     let parent = std::process::Command::new(std::env::current_exe()?)
         .args(["--exact", "the_parent", "--ignored", "--nocapture"])
         .env(PLACE, place)
+        .stdout(std::process::Stdio::null())
         .env(MARK, mark)
         .process_group(0)
         .spawn()?;
     wait::until_true("the parent's children", Duration::from_secs(20), || async {
         let running = marked(mark).len();
         let said = |name: &str| std::fs::read_to_string(place.join(name)).unwrap_or_default();
-        let all = place.join("children").exists() && said("stubborn.log") != "" && said("nested.log") != "";
+        let all = place.join("children").exists()
+            && !said("stubborn.log").is_empty()
+            && !said("nested.log").is_empty();
         Ok(if all && running >= 8 { Ok(()) } else { Err(format!("{running} processes")) })
     })
     .await?;
@@ -99,47 +103,48 @@ fn pid_of(child: &std::process::Child) -> Pid {
 #[tokio::test]
 async fn nothing_remains_when_the_parent_is_killed() -> Result<()> {
     let place = tempfile::tempdir()?;
-    let mut parent = parent_with_children(place.path(), "killed").await?;
+    let mut parent = parent_with_children(place.path(), &mark("killed")).await?;
     kill_process(pid_of(&parent), Signal::KILL)?;
     parent.wait()?;
-    nothing_remains("killed").await
+    nothing_remains(&mark("killed")).await
 }
 
 #[tokio::test]
 async fn nothing_remains_when_the_parents_whole_group_is_killed() -> Result<()> {
     let place = tempfile::tempdir()?;
-    let mut parent = parent_with_children(place.path(), "group").await?;
+    let mut parent = parent_with_children(place.path(), &mark("group")).await?;
     kill_process_group(pid_of(&parent), Signal::KILL)?;
     parent.wait()?;
-    nothing_remains("group").await
+    nothing_remains(&mark("group")).await
 }
 
 #[tokio::test]
 async fn nothing_remains_when_the_parent_is_interrupted() -> Result<()> {
     let place = tempfile::tempdir()?;
-    let mut parent = parent_with_children(place.path(), "interrupted").await?;
+    let mut parent = parent_with_children(place.path(), &mark("interrupted")).await?;
     kill_process_group(pid_of(&parent), Signal::INT)?;
     parent.wait()?;
-    nothing_remains("interrupted").await
+    nothing_remains(&mark("interrupted")).await
 }
 
 #[tokio::test]
 async fn a_killed_supervisor_takes_its_program_along() -> Result<()> {
     let place = tempfile::tempdir()?;
-    let command = Command::new("orphan", "/bin/sleep").arg("1000").env(MARK, "orphan");
+    let command = Command::new("orphan", "/bin/sleep").arg("1000").env(MARK, mark("orphan"));
     let process = command.spawn(place.path().join("log"))?;
-    let supervisor = marked("orphan").into_iter().find(|pid| *pid != process.pid()).context("no supervisor")?;
+    let supervisor =
+        marked(&mark("orphan")).into_iter().find(|pid| *pid != process.pid()).context("no supervisor")?;
     kill_process(Pid::from_raw(supervisor).context("a process id")?, Signal::KILL)?;
     assert_eq!(process.wait().await?, Exit::SupervisorLost);
-    nothing_remains("orphan").await
+    nothing_remains(&mark("orphan")).await
 }
 
 #[tokio::test]
 async fn dropping_a_process_stops_it() -> Result<()> {
     let place = tempfile::tempdir()?;
-    let process = shell("stubborn", STUBBORN).env(MARK, "dropped").spawn(place.path().join("log"))?;
+    let process = shell("stubborn", STUBBORN).env(MARK, mark("dropped")).spawn(place.path().join("log"))?;
     drop(process);
-    assert_eq!(marked("dropped"), [] as [i32; 0]);
+    assert_eq!(marked(&mark("dropped")), [] as [i32; 0]);
     Ok(())
 }
 
@@ -187,7 +192,8 @@ async fn a_frozen_program_can_be_woken_and_stopped() -> Result<()> {
 async fn an_early_end_is_told_with_the_end_of_the_log() -> Result<()> {
     let place = tempfile::tempdir()?;
     let log = place.path().join("broken.log");
-    let process = shell("broken", "echo starting; echo cannot read the flag --nonsense >&2; exit 3").spawn(&log)?;
+    let process =
+        shell("broken", "echo starting; echo cannot read the flag --nonsense >&2; exit 3").spawn(&log)?;
     assert_eq!(process.wait().await?, Exit::Code(3));
     let told = process.check().unwrap_err().to_string();
     assert!(told.starts_with("broken ended with exit code 3;"), "{told}");
@@ -221,10 +227,13 @@ async fn a_command_runs_to_its_end_within_its_limit() -> Result<()> {
     let refused = output.success().unwrap_err().to_string();
     assert!(refused.contains("ended with exit code 5:\ncomplaint"), "{refused}");
 
-    let slow = shell("slow", "echo thinking >&2; sleep 1000").env(MARK, "slow").run(Duration::from_millis(300)).await;
+    let slow = shell("slow", "echo thinking >&2; sleep 1000")
+        .env(MARK, mark("slow"))
+        .run(Duration::from_millis(300))
+        .await;
     let told = slow.unwrap_err().to_string();
     assert!(told.contains("did not end within 300ms; it said:\nthinking"), "{told}");
-    assert_eq!(marked("slow"), [] as [i32; 0]);
+    assert_eq!(marked(&mark("slow")), [] as [i32; 0]);
     Ok(())
 }
 

@@ -1,12 +1,11 @@
-//! Writes the CRDs: `crdgen <directory>`.
+//! Writes the CRDs: `crdgen [directory]`, by default into this workspace's `config/crd/bases`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let Some(directory) = std::env::args_os().nth(1).map(PathBuf::from) else {
-        return fail("usage: crdgen <directory>, for example crdgen config/crd/bases");
-    };
+    let bases = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/crd/bases");
+    let directory = std::env::args_os().nth(1).map_or_else(|| PathBuf::from(bases), PathBuf::from);
     for crd in beskar7_api::crd::all() {
         let path = directory.join(beskar7_api::crd::file_name(&crd));
         let yaml = match beskar7_api::crd::to_yaml(&crd) {

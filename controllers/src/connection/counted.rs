@@ -6,6 +6,7 @@ use std::{
 };
 
 use http::{Request, Response};
+use tokio::time::Instant;
 use tower::{BoxError, Service};
 
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
     leader::fence::{Answer, answered_within},
 };
 
-/// Counts requests that were refused or never answered.
+/// Counts requests that were refused or never answered, and tells of all of them at the highest verbosity.
 pub(super) struct Counted<S> {
     inner: S,
     metrics: Metrics,
@@ -41,9 +42,13 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let metrics = self.metrics.clone();
         let method = request.method().clone();
+        let path = request.uri().path().to_owned();
+        let started = Instant::now();
         let answer = self.inner.call(request);
         Box::pin(async move {
             let answer = answer.await;
+            let status = answer.as_ref().ok().map(|response| response.status().as_u16());
+            tracing::trace!(%method, path, status, took = ?started.elapsed(), "asked the API server");
             match &answer {
                 Ok(response) if response.status().as_u16() >= 400 => {
                     metrics.api_error(&method, Some(response.status()));

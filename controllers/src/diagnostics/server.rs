@@ -125,8 +125,9 @@ impl Servers {
         let handle = Handle::new();
         self.handles.push(handle.clone());
         self.tasks.spawn(async move {
-            let address = listener.local_addr();
-            tracing::info!(server = name, address = ?address.ok(), tls = tls.is_some(), "serving");
+            if let Ok(address) = listener.local_addr() {
+                tracing::info!(server = name, %address, tls = tls.is_some(), "serving");
+            }
             let service = router.into_make_service();
             match tls {
                 Some(tls) => {

@@ -28,6 +28,8 @@ fn now() -> Duration {
 struct Memory {
     record: Arc<Mutex<Option<Read>>>,
     hangs: Arc<AtomicBool>,
+    /// How long an answer takes.
+    slowness: Duration,
 }
 
 impl Memory {
@@ -39,6 +41,7 @@ impl Memory {
         if self.hangs.load(Ordering::SeqCst) {
             std::future::pending::<()>().await;
         }
+        tokio::time::sleep(self.slowness).await;
     }
 
     fn swap(&self, expected: Option<&str>, holding: Holding<'_>) -> Result<Read, RegisterError> {
@@ -203,4 +206,14 @@ async fn a_follower_that_stops_touches_nothing() {
     assert_eq!(b.end.await.unwrap(), Ended::Released);
     assert_eq!(memory.holder().as_deref(), Some("a"));
     assert!(a.may_write());
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_spent_waiting_for_the_answer_is_not_time_to_lead() {
+    let slowness = Duration::from_secs(4);
+    let memory = Memory { slowness, ..Memory::default() };
+    let mut a = Replica::start("a", &memory);
+    a.leads().await;
+    let left = a.gate.left(now()).unwrap();
+    assert!(left <= TIMES.renew_deadline - slowness, "{left:?} left after an answer that took {slowness:?}");
 }

@@ -195,4 +195,70 @@ mod tests {
         assert_ne!(at("2026-01-01T00:00:00.000001Z"), at("2026-01-01T00:00:00.000002Z"));
         assert_eq!(at("2026-01-01T00:00:00.000001Z"), at("2026-01-01T00:00:00.000001Z"));
     }
+
+    /// Stands in for the API server: answers every request with the Lease that was sent, or the one that is there.
+    fn mock_api_server() -> (Client, std::sync::Arc<Mutex<Vec<serde_json::Value>>>) {
+        let sent = std::sync::Arc::new(Mutex::new(Vec::new()));
+        let log = sent.clone();
+        let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+            let log = log.clone();
+            async move {
+                let reads = request.method() == http::Method::GET;
+                let body = request.into_body().collect_bytes().await.unwrap();
+                let there = lease(serde_json::json!({
+                    "holderIdentity": "a", "leaseTransitions": 4, "strategy": "OldestEmulationVersion",
+                    "acquireTime": "2026-01-01T00:00:00.000001Z", "renewTime": "2026-01-01T00:00:00.000001Z",
+                }));
+                let answer = if reads {
+                    serde_json::to_value(there).unwrap()
+                } else {
+                    let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+                    log.lock().unwrap().push(body.clone());
+                    body
+                };
+                let body = kube::client::Body::from(serde_json::to_vec(&answer).unwrap());
+                Ok::<_, std::convert::Infallible>(http::Response::new(body))
+            }
+        });
+        (Client::new(service, "default"), sent)
+    }
+
+    #[tokio::test]
+    async fn a_write_names_the_version_it_was_made_for_and_keeps_the_rest() {
+        let (client, sent) = mock_api_server();
+        let second = Duration::from_secs(1);
+        let times = Times { lease: 15 * second, renew_deadline: 10 * second, retry: 2 * second };
+        let register = LeaseRegister::new(client, "ns", times);
+        let read = register.read().await.unwrap().unwrap();
+        let renewal = Holding { holder: Some("a"), transitions: 4, acquired: false };
+        register.replace(&read.version, renewal).await.unwrap();
+        register
+            .replace(&read.version, Holding { holder: Some("b"), transitions: 5, acquired: true })
+            .await
+            .unwrap();
+        register
+            .replace(&read.version, Holding { holder: None, transitions: 5, acquired: false })
+            .await
+            .unwrap();
+        register.create(renewal).await.unwrap();
+        let sent = sent.lock().unwrap();
+        let [renewed, taken, released, created] = sent.as_slice() else { panic!("{sent:?}") };
+        for write in [renewed, taken, released] {
+            assert_eq!(write["metadata"]["resourceVersion"], "7", "a rival would not be noticed");
+            assert_eq!(write["metadata"]["labels"]["kept"], "yes");
+            assert_eq!(write["spec"]["strategy"], "OldestEmulationVersion");
+            assert_ne!(write["spec"]["renewTime"], "2026-01-01T00:00:00.000001Z");
+        }
+        assert_eq!(renewed["spec"]["acquireTime"], "2026-01-01T00:00:00.000001Z");
+        assert_eq!(renewed["spec"]["leaseDurationSeconds"], 15);
+        assert_ne!(taken["spec"]["acquireTime"], "2026-01-01T00:00:00.000001Z");
+        assert_eq!(
+            (&taken["spec"]["holderIdentity"], &taken["spec"]["leaseTransitions"]),
+            (&"b".into(), &5.into())
+        );
+        assert_eq!(released["spec"]["holderIdentity"], "");
+        assert_eq!(released["spec"]["leaseDurationSeconds"], 1);
+        assert_eq!(created["metadata"].get("resourceVersion"), None);
+        assert_eq!(created["metadata"]["name"], LEASE_NAME);
+    }
 }

@@ -53,6 +53,13 @@ fn verbosity_takes_the_forms_of_klog() {
 }
 
 #[test]
+fn of_a_repeated_flag_the_last_one_counts() {
+    let options = ok(&["--v=4", "--leader-elect", "--v=6", "--leader-elect=false"]);
+    assert_eq!(options.logging.v, 6);
+    assert!(!options.leader.leader_elect);
+}
+
+#[test]
 fn an_empty_value_is_none() {
     let options = ok(&["--namespace=", "--watch-filter=", "--boot-url=", "--leader-election-namespace="]);
     assert_eq!(options.watch_namespace(), None);

@@ -68,7 +68,7 @@ impl Context {
     }
 
     /// Whether this failure to parse is a new one.
-    fn first_failure_to_parse(&self, key: Key, error: &str) -> bool {
+    pub(super) fn first_failure_to_parse(&self, key: Key, error: &str) -> bool {
         let mut unparsable = self.unparsable.lock().unwrap_or_else(PoisonError::into_inner);
         unparsable.insert(key, error.to_owned()).as_deref() != Some(error)
     }

@@ -1,1 +1,224 @@
-//! placeholder
+//! Whole reconciles against a stand-in for the API server. The same against a real one is in the end-to-end tests.
+
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex},
+};
+
+use beskar7_api::PhysicalHost;
+use kube::{
+    client::Body,
+    core::DeserializeGuard,
+    runtime::{
+        controller::Action,
+        events::{Recorder, Reporter},
+    },
+};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::diagnostics::Metrics;
+
+/// Answers for Secrets and for patches, and writes down what it is asked.
+#[derive(Clone)]
+struct MockApiServer {
+    /// The answer to a GET of a Secret.
+    secret: (u16, Value),
+    /// The answer to a PATCH of the status.
+    patch: u16,
+    log: Arc<Mutex<Vec<(String, Value)>>>,
+}
+
+impl MockApiServer {
+    fn new(secret: (u16, Value), patch: u16) -> Self {
+        Self { secret, patch, log: Arc::default() }
+    }
+
+    fn context(&self) -> Arc<Context> {
+        let server = self.clone();
+        let client = Client::new(
+            tower::service_fn(move |request: http::Request<Body>| {
+                let server = server.clone();
+                async move {
+                    let asked = format!("{} {}", request.method(), request.uri().path());
+                    let body = request.into_body().collect_bytes().await.unwrap();
+                    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+                    let (code, answer) = server.answer(&asked, &body);
+                    server.log.lock().unwrap().push((asked, body));
+                    let response = http::Response::builder().status(code);
+                    Ok::<_, Infallible>(
+                        response.body(Body::from(serde_json::to_vec(&answer).unwrap())).unwrap(),
+                    )
+                }
+            }),
+            "default",
+        );
+        let recorder = Recorder::new(client.clone(), Reporter::from("test"));
+        Arc::new(Context::new(client, recorder, Metrics::new(), Duration::from_secs(600)))
+    }
+
+    fn answer(&self, asked: &str, body: &Value) -> (u16, Value) {
+        let refusal = |code: u16| {
+            let reason = match code {
+                403 => "Forbidden",
+                404 => "NotFound",
+                409 => "Conflict",
+                _ => "InternalError",
+            };
+            (
+                code,
+                json!({"kind": "Status", "status": "Failure", "reason": reason, "code": code, "message": reason}),
+            )
+        };
+        match asked.split('/').next_back() {
+            Some("bmc") if self.secret.0 == 200 => self.secret.clone(),
+            Some("bmc") => refusal(self.secret.0),
+            Some("status") if self.patch == 200 => (200, serde_json::to_value(host(json!({}))).unwrap()),
+            Some("status") => refusal(self.patch),
+            _ => (201, body.clone()),
+        }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.log.lock().unwrap().iter().map(|(asked, _)| asked.clone()).collect()
+    }
+
+    fn body(&self, end: &str) -> Value {
+        let log = self.log.lock().unwrap();
+        log.iter().find(|(asked, _)| asked.ends_with(end)).map(|(_, body)| body.clone()).unwrap_or_default()
+    }
+}
+
+fn complete() -> (u16, Value) {
+    (200, json!({"metadata": {"name": "bmc"}, "data": {"username": "cm9vdA==", "password": "c2VjcmV0"}}))
+}
+
+fn host(status: Value) -> PhysicalHost {
+    serde_json::from_value(json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+        "kind": "PhysicalHost",
+        "metadata": {"name": "h", "namespace": "metal", "generation": 1, "resourceVersion": "41", "uid": "u"},
+        "spec": {"redfishConnection": {"address": "https://10.0.0.1", "credentialsSecretRef": "bmc"}},
+        "status": status,
+    }))
+    .unwrap()
+}
+
+async fn reconciled(server: &MockApiServer, host: PhysicalHost) -> Result<Action, ReconcileError> {
+    reconcile::reconcile(Arc::new(DeserializeGuard(Ok(host))), server.context()).await
+}
+
+const SECRET: &str = "GET /api/v1/namespaces/metal/secrets/bmc";
+const STATUS: &str =
+    "PATCH /apis/infrastructure.cluster.x-k8s.io/v1beta1/namespaces/metal/physicalhosts/h/status";
+const EVENT: &str = "POST /apis/events.k8s.io/v1/namespaces/metal/events";
+
+#[tokio::test]
+async fn what_was_found_is_written_once_and_told() {
+    let server = MockApiServer::new((404, Value::Null), 200);
+    reconciled(&server, host(json!({}))).await.unwrap();
+    assert_eq!(server.asked(), [SECRET, STATUS, EVENT]);
+    let patch = server.body("/status");
+    assert_eq!(patch["metadata"], json!({"resourceVersion": "41"}), "a stale view must lose");
+    assert_eq!(patch["status"]["state"], "Enrolling");
+    assert_eq!(server.body("/events")["reason"], "SecretNotFound");
+}
+
+#[tokio::test]
+async fn what_is_known_is_not_written_again() {
+    let server = MockApiServer::new(complete(), 200);
+    let mut host = host(json!({}));
+    let observed = observe::observe(&server_client(&server), &host).await;
+    host.status = Some(beskar7_core::host::decide(&host, &observed, jiff::Timestamp::UNIX_EPOCH).status);
+    server.log.lock().unwrap().clear();
+    reconciled(&server, host).await.unwrap();
+    assert_eq!(server.asked(), [SECRET]);
+}
+
+fn server_client(server: &MockApiServer) -> Client {
+    let server = server.clone();
+    Client::new(
+        tower::service_fn(move |_: http::Request<Body>| {
+            let answer = serde_json::to_vec(&server.secret.1).unwrap();
+            async move { Ok::<_, Infallible>(http::Response::new(Body::from(answer))) }
+        }),
+        "default",
+    )
+}
+
+#[tokio::test]
+async fn a_lost_race_is_no_failure_and_tells_nobody() {
+    for code in [409, 404] {
+        let server = MockApiServer::new((404, Value::Null), code);
+        reconciled(&server, host(json!({}))).await.unwrap();
+        assert_eq!(server.asked(), [SECRET, STATUS], "{code}");
+    }
+}
+
+#[tokio::test]
+async fn failures_are_reported_and_tried_again() {
+    let server = MockApiServer::new((403, Value::Null), 200);
+    let error = reconciled(&server, host(json!({}))).await.unwrap_err();
+    assert_eq!(error.category(), "secret");
+    assert_eq!(server.asked(), [SECRET, STATUS, EVENT]);
+    assert_eq!(server.body("/events")["reason"], "SecretGetFailed");
+
+    let server = MockApiServer::new(complete(), 500);
+    assert_eq!(reconciled(&server, host(json!({}))).await.unwrap_err().category(), "status");
+}
+
+#[tokio::test]
+async fn paused_and_moved_hosts_are_left_alone() {
+    let annotated = |name: &str| {
+        let mut host = host(json!({}));
+        host.metadata.annotations = Some([(name.to_owned(), String::new())].into());
+        host
+    };
+    let server = MockApiServer::new(complete(), 200);
+    reconciled(&server, annotated("cluster.x-k8s.io/paused")).await.unwrap();
+    assert_eq!(server.asked(), [STATUS]);
+    assert_eq!(server.body("/status")["status"]["conditions"][0]["type"], "Paused");
+    assert_eq!(server.body("/status")["status"].get("state"), None);
+
+    let server = MockApiServer::new(complete(), 200);
+    reconciled(&server, annotated("clusterctl.cluster.x-k8s.io/delete-for-move")).await.unwrap();
+    assert_eq!(server.asked(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_cannot_be_parsed_is_left_alone_and_logged_once() {
+    let server = MockApiServer::new(complete(), 200);
+    let context = server.context();
+    let broken: DeserializeGuard<PhysicalHost> = serde_json::from_value(json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+        "kind": "PhysicalHost",
+        "metadata": {"name": "h", "namespace": "metal"},
+        "spec": {"redfishConnection": "not an object"},
+    }))
+    .unwrap();
+    let broken = Arc::new(broken);
+    for _ in 0..2 {
+        let action = reconcile::reconcile(broken.clone(), context.clone()).await.unwrap();
+        assert_eq!(action, Action::await_change());
+    }
+    assert_eq!(server.asked(), Vec::<String>::new());
+    let key = || ("metal".to_owned(), "h".to_owned());
+    let error = broken.0.as_ref().unwrap_err().error.clone();
+    assert!(!context.first_failure_to_parse(key(), &error), "it was not remembered");
+    assert!(context.first_failure_to_parse(key(), "another"));
+    context.forget(Some("metal"), "h");
+    assert!(context.first_failure_to_parse(key(), "another"), "it was not forgotten");
+}
+
+#[tokio::test]
+async fn failures_in_a_row_are_tried_less_and_less_often() {
+    let server = MockApiServer::new((403, Value::Null), 200);
+    let context = server.context();
+    let guarded = Arc::new(DeserializeGuard(Ok(host(json!({})))));
+    let mut pauses = Vec::new();
+    for _ in 0..6 {
+        let error = reconcile::reconcile(guarded.clone(), context.clone()).await.unwrap_err();
+        pauses.push(reconcile::failed(&guarded, &error, &context));
+    }
+    assert_ne!(pauses.first(), pauses.last(), "{pauses:?}");
+}

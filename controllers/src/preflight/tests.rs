@@ -37,6 +37,10 @@ impl MockApiServer {
                 let asked = serde_json::from_slice(&body).unwrap_or(serde_json::Value::Null);
                 let (code, answer) = server.answer(&path, asked);
                 let response = http::Response::builder().status(code);
+                if code == 404 {
+                    // As the real one does for paths that it does not know.
+                    return Ok(response.body(Body::from(b"404 page not found\n".to_vec())).unwrap());
+                }
                 Ok::<_, Infallible>(response.body(Body::from(serde_json::to_vec(&answer).unwrap())).unwrap())
             }
         });
@@ -171,4 +175,15 @@ async fn everything_that_is_not_allowed_is_named_at_once() {
     let error = outcome(server(), &["--namespace=metal", "--insecure-diagnostics"]).await.unwrap_err();
     assert!(error.contains("get secrets in namespace metal"), "{error}");
     assert!(!error.contains("tokenreviews") && !error.contains("leases"), "{error}");
+}
+
+#[test]
+fn a_wrong_certificate_is_told_from_a_silent_server() {
+    use std::io;
+    let tls = || rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
+    let service = |source: io::Error| kube::Error::Service(Box::new(source));
+    assert_eq!(trouble(&service(io::Error::other(tls()))), Trouble::Certificate);
+    assert_eq!(trouble(&service(io::Error::other(io::Error::other(tls())))), Trouble::Certificate);
+    assert_eq!(trouble(&service(io::Error::from(io::ErrorKind::ConnectionRefused))), Trouble::Passing);
+    assert_eq!(trouble(&service(io::Error::other("reset"))), Trouble::Passing);
 }

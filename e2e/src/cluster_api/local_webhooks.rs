@@ -66,12 +66,13 @@ fn redirect(value: &mut Value, target: &Target<'_>) {
     match value {
         Value::Object(fields) => {
             drop_annotation(fields);
-            if let Some(Value::Object(config)) = fields.get_mut("clientConfig") {
-                if let Some(service) = config.remove("service") {
-                    let path = service.get("path").and_then(Value::as_str).unwrap_or("/").to_owned();
-                    config.insert("url".to_owned(), json!(format!("https://127.0.0.1:{}{path}", target.port)));
-                    config.insert("caBundle".to_owned(), target.authority.clone());
-                }
+            if let Some(Value::Object(config)) = fields.get_mut("clientConfig")
+                && let Some(service) = config.remove("service")
+            {
+                let path = service.get("path").and_then(Value::as_str).unwrap_or("/");
+                let url = format!("https://127.0.0.1:{}{path}", target.port);
+                config.insert("url".to_owned(), json!(url));
+                config.insert("caBundle".to_owned(), target.authority.clone());
             }
             fields.values_mut().for_each(|inner| redirect(inner, target));
         }
@@ -159,7 +160,10 @@ spec:
 
     #[test]
     fn a_stream_is_split_at_its_separators_only() {
-        assert_eq!(split("---\na: 1\n---\n\n---\nb: |\n  text --- more\n"), ["a: 1\n", "b: |\n  text --- more\n"]);
+        assert_eq!(
+            split("---\na: 1\n---\n\n---\nb: |\n  text --- more\n"),
+            ["a: 1\n", "b: |\n  text --- more\n"]
+        );
         assert_eq!(field("metadata:\n  kind: no\nkind: Yes\n", "kind"), Some("Yes"));
         assert_eq!(field("kinds: no\n", "kind"), None);
     }

@@ -48,7 +48,9 @@ impl Managers {
         let managers = Self { running };
         // Started together, awaited one after the other.
         for (seat, running) in seats.iter().zip(&managers.running) {
-            ready(plane, seat, &running.process).await.with_context(|| format!("starting {}", seat.provider.folder))?;
+            ready(plane, seat, &running.process)
+                .await
+                .with_context(|| format!("starting {}", seat.provider.folder))?;
         }
         Ok(managers)
     }
@@ -84,7 +86,8 @@ impl Managers {
 /// under a certificate that the API server will trust.
 async fn ready(plane: &ControlPlane, seat: &Seat, process: &Process) -> Result<()> {
     let plain = probe::client(None)?;
-    probe::until_ok(process, &plain, &format!("http://{}/readyz", seat.health.address()), START_LIMIT).await?;
+    probe::until_ok(process, &plain, &format!("http://{}/readyz", seat.health.address()), START_LIMIT)
+        .await?;
     let trusting = probe::client(Some(plane.authority().certificate()))?;
     let webhooks = format!("https://{}/", seat.webhook.address());
     probe::until(process, &trusting, &webhooks, START_LIMIT, |answer| answer.status == 404).await

@@ -38,7 +38,10 @@ impl Infrastructure {
     pub fn components(&self) -> Result<PathBuf> {
         let path = self.release().join("infrastructure-components.yaml");
         if !path.is_file() {
-            bail!("there is no release of Beskar7 to install: {} is missing; `make release` writes it", path.display());
+            bail!(
+                "there is no release of Beskar7 to install: {} is missing; `make release` writes it",
+                path.display()
+            );
         }
         if !self.directory.ends_with("infrastructure-beskar7") {
             bail!(
@@ -93,9 +96,15 @@ impl Repository {
 
     /// Adds a provider whose webhooks will be at `port`; returns namespace and
     /// name of the service account that it runs under.
-    pub(super) fn add(&mut self, provider: &Provider, port: u16, authority: &str) -> Result<(String, String)> {
+    pub(super) fn add(
+        &mut self,
+        provider: &Provider,
+        port: u16,
+        authority: &str,
+    ) -> Result<(String, String)> {
         let original = self.manifests.components(provider.folder)?;
-        let account = account_in(&original).with_context(|| format!("the Deployment of {}", provider.folder))?;
+        let account =
+            account_in(&original).with_context(|| format!("the Deployment of {}", provider.folder))?;
         let target = Target { port, authority: &base64(authority)? };
         let components =
             rewrite(&original, &target).with_context(|| format!("the manifests of {}", provider.folder))?;
@@ -125,7 +134,8 @@ impl Repository {
 
 /// Namespace and service account of the one Deployment in the manifests.
 fn account_in(documents: &str) -> Result<(String, String)> {
-    let deployment = split(documents).into_iter().find(|document| field(document, "kind") == Some("Deployment"));
+    let deployment =
+        split(documents).into_iter().find(|document| field(document, "kind") == Some("Deployment"));
     let value: Value = serde_saphyr::from_str(deployment.context("no Deployment")?).context("reading it")?;
     let text = |path: &str| value.pointer(path).and_then(Value::as_str).map(str::to_owned);
     let namespace = text("/metadata/namespace").context("it has no namespace")?;
@@ -154,16 +164,20 @@ mod tests {
 
     #[test]
     fn a_missing_release_says_how_to_make_one() {
-        let nowhere = Infrastructure { directory: "nowhere/infrastructure-beskar7".into(), version: "v1.0.0".into() };
+        let nowhere =
+            Infrastructure { directory: "nowhere/infrastructure-beskar7".into(), version: "v1.0.0".into() };
         assert!(nowhere.components().unwrap_err().to_string().contains("`make release`"));
     }
 
     #[test]
     fn flavours_are_read_from_file_names() {
         let directory = tempfile::tempdir().unwrap();
-        let infrastructure = Infrastructure { directory: directory.path().to_owned(), version: "v1".to_owned() };
+        let infrastructure =
+            Infrastructure { directory: directory.path().to_owned(), version: "v1".to_owned() };
         create(&infrastructure.release()).unwrap();
-        for name in ["cluster-template.yaml", "cluster-template-pxe.yaml", "clusterclass-x.yaml", "metadata.yaml"] {
+        for name in
+            ["cluster-template.yaml", "cluster-template-pxe.yaml", "clusterclass-x.yaml", "metadata.yaml"]
+        {
             write(&infrastructure.release().join(name), "").unwrap();
         }
         assert_eq!(infrastructure.flavors().unwrap(), ["", "pxe"]);

@@ -84,7 +84,8 @@ impl AuditEvent {
     /// Whether it changed something: a successful write that was no dry run.
     #[must_use]
     pub fn is_write(&self) -> bool {
-        let writes = matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection");
+        let writes =
+            matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection");
         writes && (200..300).contains(&self.response_status.code) && !self.request_uri.contains("dryRun=")
     }
 }

@@ -14,7 +14,7 @@ use crate::tools::{Tool, Tools};
 /// Terminating, owner references are never followed and aggregated roles stay
 /// empty; the status controller reports type errors in admission policies.
 /// Everything about pods and nodes is left out: there are none.
-const CONTROLLERS: [&str; 4] = [
+pub(super) const CONTROLLERS: [&str; 4] = [
     "namespace-controller",
     "garbage-collector-controller",
     "clusterrole-aggregation-controller",
@@ -71,7 +71,12 @@ pub(super) fn api_server(
         .grace(Duration::from_secs(5)))
 }
 
-pub(super) fn controller_manager(tools: &Tools, directory: &Directory, kubeconfig: &Path, port: &Port) -> Result<Command> {
+pub(super) fn controller_manager(
+    tools: &Tools,
+    directory: &Directory,
+    kubeconfig: &Path,
+    port: &Port,
+) -> Result<Command> {
     let pki = |name: &str| directory.at("pki").join(name);
     Ok(Command::new("kube-controller-manager", tools.path(Tool::KubeControllerManager)?)
         .arg(flag("--kubeconfig", kubeconfig))

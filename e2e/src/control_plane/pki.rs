@@ -1,15 +1,13 @@
 //! Keys and certificates of one control plane: made anew for each, valid for
 //! nothing else, and gone with its directory.
 
-use std::fs::OpenOptions;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyPair, KeyUsagePurpose,
 };
 
 /// A certificate and its key, PEM.
@@ -34,7 +32,8 @@ impl Authority {
         let mut params = CertificateParams::default();
         params.distinguished_name = distinguished(name, None);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign, KeyUsagePurpose::DigitalSignature];
+        params.key_usages =
+            vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign, KeyUsagePurpose::DigitalSignature];
         let key = KeyPair::generate().context("a key for the authority")?;
         let certificate = params.self_signed(&key).context("the authority's certificate")?.pem();
         Ok(Self { certificate, issuer: Issuer::new(params, key) })
@@ -92,11 +91,14 @@ fn distinguished(common_name: &str, organization: Option<&str>) -> Distinguished
     name
 }
 
-/// Writes a file that only its owner may read.
+/// Writes a file that only its owner may read. Who reads it meanwhile sees the
+/// old text or the new one, never a part.
 pub(crate) fn write_private(path: &Path, text: &str) -> Result<PathBuf> {
     let write = || {
-        let mut file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(path)?;
-        file.write_all(text.as_bytes())
+        // Files of this kind are private from the start.
+        let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
+        file.write_all(text.as_bytes())?;
+        file.persist(path).map_err(|error| error.error)
     };
     write().with_context(|| format!("writing {}", path.display()))?;
     Ok(path.to_owned())

@@ -222,7 +222,12 @@ impl Collected {
     }
 
     fn output(&self, command: &Command, exit: Exit) -> Result<Output> {
-        Ok(Output { command: command.line(), exit, stdout: self.read("stdout")?, stderr: self.read("stderr")? })
+        Ok(Output {
+            command: command.line(),
+            exit,
+            stdout: self.read("stdout")?,
+            stderr: self.read("stderr")?,
+        })
     }
 
     fn too_slow(&self, command: &Command, limit: Duration) -> anyhow::Error {

@@ -59,7 +59,8 @@ impl News {
     }
 
     pub(super) fn from_line(line: &str) -> Result<Self> {
-        let (word, rest) = line.trim_end().split_once(' ').context("a line of the supervisor without a value")?;
+        let (word, rest) =
+            line.trim_end().split_once(' ').context("a line of the supervisor without a value")?;
         let number = || rest.parse::<i32>().with_context(|| format!("not a number: {rest:?}"));
         Ok(match word {
             "started" => Self::Started(number()?),

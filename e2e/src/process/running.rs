@@ -54,7 +54,14 @@ impl Process {
         match started.recv_timeout(START_LIMIT) {
             Ok(Ok(News::Started(pid))) => {
                 let pid = Pid::from_raw(pid).context("the supervisor reported no process id")?;
-                Ok(Self { name: name.to_owned(), pid, log: log.to_owned(), grace, orders: Some(orders), exit })
+                Ok(Self {
+                    name: name.to_owned(),
+                    pid,
+                    log: log.to_owned(),
+                    grace,
+                    orders: Some(orders),
+                    exit,
+                })
             }
             Ok(Ok(News::NotStarted(why))) => bail!("{name} could not be started: {why}"),
             Ok(Ok(News::Ended(_))) => bail!("{name} ended before it started"),

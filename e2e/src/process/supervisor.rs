@@ -73,7 +73,8 @@ pub(super) fn program() -> Result<PathBuf> {
         let image = Path::new("/proc/self/exe");
         return Ok(if image.exists() { image.to_owned() } else { own });
     }
-    let beside = own.ancestors().skip(1).take(2).map(|directory| directory.join("e2e")).find(|path| path.is_file());
+    let beside =
+        own.ancestors().skip(1).take(2).map(|directory| directory.join("e2e")).find(|path| path.is_file());
     beside.with_context(|| {
         format!(
             "no e2e binary beside {}: `cargo build -p beskar7-e2e` makes it, \
@@ -132,7 +133,9 @@ impl Supervise {
             file.with_context(|| format!("opening {}", path.display()))
         };
         let stdin = match &self.stdin {
-            Some(path) => Stdio::from(File::open(path).with_context(|| format!("opening {}", path.display()))?),
+            Some(path) => {
+                Stdio::from(File::open(path).with_context(|| format!("opening {}", path.display()))?)
+            }
             None => Stdio::null(),
         };
         Command::new(program()?)
@@ -152,7 +155,8 @@ impl Supervised {
     /// Becomes the program; returns only if that fails.
     pub fn run(&self) -> Result<()> {
         #[cfg(target_os = "linux")]
-        rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).context("the parent-death signal")?;
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+            .context("the parent-death signal")?;
         // The supervisor may have died before the line above took effect.
         let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
         if parent != Some(self.parent) {
@@ -184,7 +188,8 @@ fn watch(inbox: &Receiver<Event>, group: Pid, default_grace: Duration) {
                 deadline = Some(deadline.map_or(at, |earlier| earlier.min(at)));
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                deadline = Some(Instant::now()+Duration::from_secs(60));
+                kill_process_group(group, Signal::KILL).ok();
+                return;
             }
         }
     }

@@ -21,6 +21,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 pub(super) fn all(missing: &[Tool], progress: &mut dyn Progress) -> Result<BTreeMap<Tool, PathBuf>> {
     let _lock = Lock::take(progress)?;
     let mut built = BTreeMap::new();
+    if missing.len() > 1 {
+        let count = missing.len();
+        progress.note(&format!(
+            "{count} components are to be built: a quarter of an hour on two cores, the first time"
+        ));
+    }
     for (position, tool) in missing.iter().enumerate() {
         let path = match catalogue::existing(*tool)? {
             Some(path) => path,
@@ -36,7 +42,7 @@ pub(super) fn all(missing: &[Tool], progress: &mut dyn Progress) -> Result<BTree
 
 fn one(tool: Tool, count: &str, progress: &mut dyn Progress) -> Result<PathBuf> {
     let module = tool.module();
-    let go = Go::find(module)?;
+    let go = Go::find(module, progress)?;
     let directory = cache::module_directory(module)?;
     cache::create(&directory)?;
     let begin = Instant::now();
@@ -63,7 +69,7 @@ fn one(tool: Tool, count: &str, progress: &mut dyn Progress) -> Result<PathBuf> 
         if let Some(exit) = build.wait_blocking(LOOK_EVERY) {
             break exit;
         }
-        progress.now(&format!("{title}: {}, {}", Stage::read(&log).describe(total), clock(begin)));
+        progress.now(&format!("{title}: {}, {}", clock(begin), Stage::read(&log).describe(total)));
     };
     if !exit.is_success() {
         return Err(build.failure(&format!("go build ended with {exit}")));
@@ -79,7 +85,7 @@ fn packages(go: &Go, tool: Tool, title: &str, begin: Instant, progress: &mut dyn
     let list = go.command(tool.module(), "list").args(["-mod=readonly", "-deps"]).arg(tool.package());
     let output = list.run_blocking_with(LIST_LIMIT, &mut |stderr| {
         let stage = Stage::read(stderr);
-        progress.now(&format!("{title}: {}, {}", stage.describe_downloads(), clock(begin)));
+        progress.now(&format!("{title}: {}, {}", clock(begin), stage.describe_downloads()));
     })?;
     Ok(output.success()?.lines().count())
 }
@@ -118,10 +124,7 @@ impl Stage {
     /// Go does not say which packages its own cache already holds: they are
     /// never listed, so the count may stop short of the total.
     fn describe(&self, total: usize) -> String {
-        match self.compiled {
-            0 => format!("{total} packages, looking for those to compile"),
-            count => format!("{count} of {total} packages compiled"),
-        }
+        format!("{} of at most {total} packages compiled", self.compiled)
     }
 }
 
@@ -134,8 +137,8 @@ mod tests {
         let log = "go: downloading k8s.io/api v0.36.3\ninternal/abi\nk8s.io/api/core/v1\n# k8s.io/x\nx.go:3:1: syntax error\n";
         let stage = Stage::parse(log);
         assert_eq!(stage, Stage { downloaded: 1, compiled: 2 });
-        assert_eq!(stage.describe(1200), "2 of 1200 packages compiled");
+        assert_eq!(stage.describe(1200), "2 of at most 1200 packages compiled");
         assert_eq!(stage.describe_downloads(), "1 modules downloaded");
-        assert_eq!(Stage::parse("").describe(3), "3 packages, looking for those to compile");
+        assert_eq!(Stage::parse("").describe_downloads(), "reading its packages");
     }
 }

@@ -49,7 +49,8 @@ impl Lock {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { _file: file }),
                 Err(TryLockError::WouldBlock) => {
-                    progress.now(&format!("waiting for another process that builds the tools, {}", clock(begin)));
+                    progress
+                        .now(&format!("waiting for another process that builds the tools, {}", clock(begin)));
                     std::thread::sleep(Duration::from_millis(200));
                 }
                 Err(TryLockError::Error(error)) => {

@@ -79,7 +79,9 @@ impl Tool {
         match self {
             Self::Etcd => &ETCD,
             Self::KubeApiserver | Self::KubeControllerManager | Self::Kubectl => &KUBERNETES,
-            Self::Clusterctl | Self::ClusterApi | Self::BootstrapKubeadm | Self::ControlPlaneKubeadm => &CLUSTER_API,
+            Self::Clusterctl | Self::ClusterApi | Self::BootstrapKubeadm | Self::ControlPlaneKubeadm => {
+                &CLUSTER_API
+            }
         }
     }
 
@@ -142,6 +144,10 @@ pub(super) static CLUSTER_API: Module = Module {
     variables: VersionVariables { packages: &["sigs.k8s.io/cluster-api/version"], blank: &[] },
 };
 
+/// The variable by which envtest, and so many a developer, names a directory
+/// of such programs.
+pub(super) const ASSETS: &str = "KUBEBUILDER_ASSETS";
+
 /// Counts what else decides how a binary comes out: raise it when the build
 /// command changes.
 const RECIPE: &str = "1";
@@ -202,7 +208,7 @@ fn fingerprint(parts: &[&str]) -> u32 {
 /// A component that needs no building: one found in `KUBEBUILDER_ASSETS`, or
 /// one built before.
 pub(super) fn existing(tool: Tool) -> Result<Option<PathBuf>> {
-    if let Some(assets) = std::env::var_os("KUBEBUILDER_ASSETS").filter(|value| !value.is_empty()) {
+    if let Some(assets) = std::env::var_os(ASSETS).filter(|value| !value.is_empty()) {
         let path = PathBuf::from(assets).join(tool.file_name());
         if path.is_file() {
             return Ok(Some(path));
@@ -240,7 +246,10 @@ mod tests {
         let version = KUBERNETES.version().unwrap();
         let flags = KUBERNETES.ldflags().unwrap();
         assert!(flags.starts_with("-s -w -X k8s.io/component-base/version.gitVersion=v1."), "{flags}");
-        assert!(flags.contains(&format!(" -X k8s.io/client-go/pkg/version.gitVersion={version} ")), "{flags}");
+        assert!(
+            flags.contains(&format!(" -X k8s.io/client-go/pkg/version.gitVersion={version} ")),
+            "{flags}"
+        );
         assert!(flags.contains(" -X k8s.io/component-base/version.gitMajor=1 "), "{flags}");
         assert!(flags.contains(" -X k8s.io/component-base/version.gitCommit= "), "{flags}");
         assert!(CLUSTER_API.ldflags().unwrap().contains("cluster-api/version.gitMinor=14"));
@@ -249,7 +258,9 @@ mod tests {
 
     #[test]
     fn the_cache_folder_names_the_version_and_follows_every_pin() {
-        assert!(KUBERNETES.key().unwrap().starts_with(&format!("kubernetes-{}-", KUBERNETES.version().unwrap())));
+        assert!(
+            KUBERNETES.key().unwrap().starts_with(&format!("kubernetes-{}-", KUBERNETES.version().unwrap()))
+        );
         assert_ne!(fingerprint(&["a", "b"]), fingerprint(&["ab", ""]));
         assert_ne!(fingerprint(&["a", "b"]), fingerprint(&["a", "c"]));
         assert_eq!(fingerprint(&[]), 0x811c_9dc5);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use super::catalogue::{Module, Tool};
+use super::progress::Progress;
 use crate::process::Command;
 use crate::workspace;
 
@@ -20,7 +21,7 @@ pub(super) struct Go {
 
 impl Go {
     /// The Go that builds `module`, or what to install instead of nothing.
-    pub(super) fn find(module: &Module) -> Result<Self> {
+    pub(super) fn find(module: &Module, progress: &mut dyn Progress) -> Result<Self> {
         let needed = module.go_version();
         let Some(program) = on_path("go") else {
             bail!(
@@ -31,14 +32,27 @@ impl Go {
             );
         };
         let go = Self { program };
-        let output = go.command(module, "env").arg("GOVERSION").run_blocking(ANSWER_LIMIT)?;
+        let output =
+            go.command(module, "env").arg("GOVERSION").run_blocking_with(ANSWER_LIMIT, &mut |_| {
+                progress.now("waiting for Go, which may be fetching another toolchain");
+            })?;
         let too_old = |found: &str| {
-            format!("the Go here ({found}) is too old for {}: it needs {needed}.\n{}", module.folder, advice(needed))
+            format!(
+                "the Go here ({found}) is too old for {}: it needs {needed}.\n{}",
+                module.folder,
+                advice(needed)
+            )
         };
         match output.success() {
             Ok(version) if new_enough(version.trim(), needed) => Ok(go),
             Ok(version) => bail!(too_old(version.trim())),
-            Err(error) => Err(error).context(too_old("see below")),
+            Err(error) => Err(error).with_context(|| {
+                format!(
+                    "the Go here does not build {}, which needs {needed}.\n{}\nIt said",
+                    module.folder,
+                    advice(needed)
+                )
+            }),
         }
     }
 

@@ -83,8 +83,9 @@ pub(super) fn ensure(kubectl: &Path, progress: &mut dyn Progress) -> Result<Mani
 fn render(kubectl: &Path, parent: &Path, directory: &Path, progress: &mut dyn Progress) -> Result<()> {
     let module = &CLUSTER_API;
     progress.note(&format!("Cluster API {}: rendering its manifests, once", module.version()?));
-    let source = source_directory()?;
-    let partial = tempfile::Builder::new().prefix(".manifests-").tempdir_in(parent).context("a place for them")?;
+    let source = source_directory(progress)?;
+    let partial =
+        tempfile::Builder::new().prefix(".manifests-").tempdir_in(parent).context("a place for them")?;
     for (provider, path) in SOURCES {
         let rendered = Command::new("kubectl kustomize", kubectl)
             .arg("kustomize")
@@ -99,12 +100,12 @@ fn render(kubectl: &Path, parent: &Path, directory: &Path, progress: &mut dyn Pr
 }
 
 /// Where Go keeps the source of the module.
-fn source_directory() -> Result<PathBuf> {
-    let go = Go::find(&CLUSTER_API)?;
+fn source_directory(progress: &mut dyn Progress) -> Result<PathBuf> {
+    let go = Go::find(&CLUSTER_API, progress)?;
     let output = go.command(&CLUSTER_API, "mod").args(["download", "-json", CLUSTER_API.path]);
     let said = output.run_blocking(DOWNLOAD_LIMIT)?;
-    let download: Download =
-        serde_json::from_str(&said.stdout).with_context(|| format!("reading what go said: {}", said.stderr))?;
+    let download: Download = serde_json::from_str(&said.stdout)
+        .with_context(|| format!("reading what go said: {}", said.stderr))?;
     if !download.error.is_empty() || download.dir.is_empty() {
         bail!("go mod download {}: {}", CLUSTER_API.path, download.error);
     }

@@ -1,0 +1,52 @@
+//! The roles that a release installs grant what the manager needs, and nothing else.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests may panic")]
+
+use std::{collections::BTreeSet, path::Path};
+
+use beskar7_controllers::{
+    options::Options,
+    permissions::{self, Where},
+};
+use serde_json::Value;
+
+/// Verb, resource and group, as one text.
+fn grants(file: &str) -> BTreeSet<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/rbac").join(file);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let role: Value = serde_saphyr::from_str(&text).unwrap();
+    let texts = |rule: &Value, key: &str| -> Vec<String> {
+        rule[key].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+    };
+    let mut all = BTreeSet::new();
+    for rule in role["rules"].as_array().unwrap() {
+        assert!(rule.get("resourceNames").is_none(), "{file}: this test does not know resourceNames");
+        for group in texts(rule, "apiGroups") {
+            for resource in texts(rule, "resources") {
+                all.extend(texts(rule, "verbs").iter().map(|verb| format!("{verb} {resource} ({group})")));
+            }
+        }
+    }
+    all
+}
+
+fn needs(places: &[Where]) -> BTreeSet<String> {
+    let options = Options::read(["manager", "--leader-elect"].map(Into::into)).unwrap();
+    permissions::required(&options)
+        .into_iter()
+        .filter(|need| places.contains(&need.place))
+        .map(|need| {
+            let subresource = need.subresource.map(|part| format!("/{part}")).unwrap_or_default();
+            format!("{} {}{subresource} ({})", need.verb, need.resource, need.group)
+        })
+        .collect()
+}
+
+#[test]
+fn the_cluster_role_is_what_is_needed() {
+    assert_eq!(grants("role.yaml"), needs(&[Where::Watched, Where::Cluster]));
+}
+
+#[test]
+fn the_role_for_the_lease_is_what_is_needed() {
+    assert_eq!(grants("leader_election_role.yaml"), needs(&[Where::Lease]));
+}

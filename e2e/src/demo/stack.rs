@@ -1,0 +1,137 @@
+//! Everything that the demo runs, from the bottom to the top.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Api;
+use kube::api::ListParams;
+
+use super::Options;
+use super::desk::Desk;
+use super::screen::{Row, Screen};
+use crate::cluster_api::{ClusterApi, Managers};
+use crate::control_plane::{self, ControlPlane};
+use crate::manager::{self, Manager};
+use crate::probe;
+use crate::tools::{Tool, Tools};
+use crate::wait;
+
+/// The label that Cluster API gives to everything of a provider.
+const OURS: &str = "cluster.x-k8s.io/provider=infrastructure-beskar7";
+
+const LEAD_LIMIT: Duration = Duration::from_secs(60);
+
+/// The running demo. The fields end in this order: from the top to the bottom.
+#[derive(Debug)]
+pub(super) struct Stack {
+    manager: Manager,
+    managers: Managers,
+    cluster_api: ClusterApi,
+    plane: ControlPlane,
+    release: String,
+}
+
+impl Stack {
+    pub(super) async fn start(
+        options: &Options,
+        desk: &Desk,
+        tools: &Tools,
+        screen: &Screen,
+    ) -> Result<Self> {
+        screen.step("control plane: etcd, kube-apiserver, kube-controller-manager");
+        let place =
+            control_plane::Options { directory: Some(desk.state()), ..control_plane::Options::default() };
+        let plane = ControlPlane::start(tools, place).await?;
+
+        let infrastructure = options.infrastructure();
+        screen.step(&format!("clusterctl init --infrastructure beskar7:{}", infrastructure.version));
+        let cluster_api = ClusterApi::prepare(&plane, infrastructure).await?;
+        cluster_api.init().await?.success()?;
+        desk.lay_out(tools, &plane.kubeconfig(), cluster_api.config())?;
+
+        screen.step("Cluster API: core, kubeadm bootstrap, kubeadm control plane");
+        let managers = cluster_api.start_managers(&plane).await?;
+
+        screen.step("Beskar7: the manager, under the role of its release");
+        let manager = Manager::start(&plane, &options.manager()).await?;
+        let stack = Self { manager, managers, cluster_api, plane, release: options.release.clone() };
+        stack.leads().await?;
+        stack.established().await?;
+        screen.step("everything is up");
+        Ok(stack)
+    }
+
+    /// Waits until the manager holds its lease.
+    async fn leads(&self) -> Result<()> {
+        let leases = Api::<Lease>::namespaced(self.plane.client().await?, manager::NAMESPACE);
+        let leases = &leases;
+        let led = wait::until_true("the manager to hold its lease", LEAD_LIMIT, || async move {
+            let all = leases.list(&ListParams::default()).await?;
+            let holder = |lease: &Lease| lease.spec.as_ref()?.holder_identity.clone();
+            let held = all.items.iter().filter_map(holder).any(|holder| !holder.is_empty());
+            Ok(if held { Ok(()) } else { Err(format!("{} leases, none held", all.items.len())) })
+        });
+        led.await.map_err(|unmet| self.manager.process().failure(&unmet.to_string()))
+    }
+
+    /// Waits until the API server serves our kinds.
+    async fn established(&self) -> Result<()> {
+        let arguments = ["wait", "crd", "--for=condition=Established", "--timeout=60s", "-l", OURS];
+        let said = self.plane.kubectl(&arguments).await?.success()?;
+        ensure!(!said.trim().is_empty(), "the release installed no kinds");
+        Ok(())
+    }
+
+    /// What runs where, each asked at this moment.
+    pub(super) async fn table(&self) -> Result<Vec<Row>> {
+        self.check()?;
+        let mut rows = Vec::new();
+        for (name, address) in self.plane.addresses() {
+            let tool =
+                Tool::ALL.iter().find(|tool| tool.file_name() == name).context("an unknown process")?;
+            rows.push(row(name, self.plane.tools().version(*tool)?, &address, "yes"));
+        }
+        for (name, address) in self.managers.addresses() {
+            rows.push(row(name, Tool::ClusterApi.version()?, address, &readiness(address).await));
+        }
+        let address = self.manager.health_address();
+        rows.push(row(self.manager.process().name(), &self.release, &address, &readiness(&address).await));
+        ensure!(rows.iter().all(|row| row.ready == "yes"), "not everything is ready: {rows:#?}");
+        Ok(rows)
+    }
+
+    /// Our kinds as kubectl lists them.
+    pub(super) async fn kinds(&self) -> Result<String> {
+        let group = "--api-group=infrastructure.cluster.x-k8s.io";
+        self.plane.kubectl(&["api-resources", group]).await?.success()
+    }
+
+    /// An error if something has ended by itself.
+    pub(super) fn check(&self) -> Result<()> {
+        self.plane.check()?;
+        self.managers.check()?;
+        self.manager.process().check()
+    }
+
+    /// Stops everything, from the top to the bottom.
+    pub(super) async fn stop(self) -> Result<()> {
+        self.manager.stop().await?;
+        self.managers.stop().await?;
+        drop(self.cluster_api);
+        self.plane.stop().await
+    }
+}
+
+fn row(name: &str, version: &str, address: &str, ready: &str) -> Row {
+    let [name, version, address, ready] = [name, version, address, ready].map(str::to_owned);
+    Row { name, version, address, ready }
+}
+
+async fn readiness(address: &str) -> String {
+    match probe::get(&format!("http://{address}/readyz")).await {
+        Ok(answer) if answer.status == 200 => "yes".to_owned(),
+        Ok(answer) => format!("no: {}", answer.body.trim()),
+        Err(error) => format!("no: {error:#}"),
+    }
+}

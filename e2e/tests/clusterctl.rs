@@ -1,0 +1,122 @@
+//! The release as users meet it: the real `clusterctl` installs it, the real
+//! Cluster API runs with it, and every template becomes a cluster that the API
+//! server accepts.
+//!
+//! Needs what `make release` and `make manager` write.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic")]
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use beskar7_e2e::cluster_api::{ClusterApi, Infrastructure};
+use beskar7_e2e::control_plane::{ControlPlane, Options};
+use beskar7_e2e::manager::{self, Manager};
+use beskar7_e2e::tools::{Tool, Tools};
+use beskar7_e2e::wait;
+
+/// What the templates ask for and a person would know.
+const VARIABLES: [(&str, &str); 2] = [
+    ("CONTROL_PLANE_ENDPOINT_IP", "192.0.2.10"),
+    ("BESKAR7_IMAGE_URL", "http://images.example.com/node.iso"),
+];
+
+async fn prepared() -> Result<(ControlPlane, ClusterApi)> {
+    let plane = ControlPlane::start(&Tools::ready().await?, Options::default()).await?;
+    let cluster_api = ClusterApi::prepare(&plane, Infrastructure::default()).await?;
+    Ok((plane, cluster_api))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clusterctl_installs_the_release_and_every_template_is_accepted() -> Result<()> {
+    let (plane, cluster_api) = prepared().await?;
+
+    let version = cluster_api.clusterctl(&["version", "-o", "short"]).await?.success()?;
+    let pinned = plane.tools().version(Tool::Clusterctl)?;
+    // One of KUBEBUILDER_ASSETS may be of any version.
+    ensure!(!pinned.starts_with('v') || version.trim() == pinned, "{version}");
+
+    let said = cluster_api.init().await?;
+    let told = format!("{}{}", said.stdout, said.stderr);
+    said.success()?;
+    ensure!(told.contains("Skipping installing cert-manager as it is already installed"), "{told}");
+    ensure!(told.contains(r#"Installing provider="infrastructure-beskar7""#), "{told}");
+    installed_once(&plane).await?;
+
+    // A second time changes nothing and is no error.
+    cluster_api.init().await?.success().context("the second clusterctl init")?;
+    installed_once(&plane).await?;
+
+    let managers = cluster_api.start_managers(&plane).await?;
+    let ours = Manager::start(&plane, &manager::Options::default()).await?;
+
+    let flavors = cluster_api.infrastructure().flavors()?;
+    ensure!(flavors.iter().any(String::is_empty), "no default template among {flavors:?}");
+    for flavor in &flavors {
+        let cluster = generated(&cluster_api, flavor).await?;
+        accepted(&plane, &cluster).await.with_context(|| format!("the template {flavor:?}:\n{cluster}"))?;
+    }
+
+    // Not only accepted: Cluster API takes the objects up.
+    let cluster = generated(&cluster_api, "").await?;
+    plane.kubectl_with_input(&["apply", "-f", "-"], &cluster).await?.success()?;
+    let kind = "beskar7cluster.infrastructure.cluster.x-k8s.io/sample";
+    wait::until_true("core to own the Beskar7Cluster", Duration::from_secs(60), || async {
+        let path = "jsonpath={.metadata.ownerReferences[*].kind}";
+        let owners = plane.kubectl(&["get", kind, "-o", path]).await?.success()?;
+        Ok(if owners.contains("Cluster") { Ok(()) } else { Err(format!("owners: {owners:?}")) })
+    })
+    .await?;
+    let described = cluster_api.clusterctl(&["describe", "cluster", "sample"]).await?.success()?;
+    ensure!(described.contains("Beskar7Cluster default/sample"), "{described}");
+
+    let plan = cluster_api.clusterctl(&["upgrade", "plan"]).await?.success()?;
+    ensure!(plan.contains("infrastructure-beskar7"), "{plan}");
+    ensure!(plan.contains("You are already up to date!"), "{plan}");
+
+    managers.check()?;
+    ensure!(ours.stop().await?.is_success(), "the manager did not stop well");
+    managers.stop().await?;
+    plane.stop().await
+}
+
+/// Each provider is there exactly once, in the version that was asked for.
+async fn installed_once(plane: &ControlPlane) -> Result<()> {
+    let columns = "jsonpath={range .items[*]}{.metadata.name}={.version}{\"\\n\"}{end}";
+    let found = plane
+        .kubectl(&["get", "providers.clusterctl.cluster.x-k8s.io", "-A", "-o", columns])
+        .await?
+        .success()?;
+    let cluster_api = Tool::ClusterApi.version()?;
+    let expected: BTreeSet<String> = [
+        format!("cluster-api={cluster_api}"),
+        format!("bootstrap-kubeadm={cluster_api}"),
+        format!("control-plane-kubeadm={cluster_api}"),
+        format!("infrastructure-beskar7={}", Infrastructure::default().version),
+    ]
+    .into();
+    let lines: Vec<&str> = found.lines().collect();
+    ensure!(lines.len() == expected.len(), "{found}");
+    assert_eq!(lines.iter().map(|line| (*line).to_owned()).collect::<BTreeSet<_>>(), expected);
+    Ok(())
+}
+
+async fn generated(cluster_api: &ClusterApi, flavor: &str) -> Result<String> {
+    let infrastructure = format!("beskar7:{}", cluster_api.infrastructure().version);
+    let mut arguments = vec!["generate", "cluster", "sample", "--infrastructure", &infrastructure];
+    arguments.extend(["--kubernetes-version", "v1.36.3", "--target-namespace", "default"]);
+    if !flavor.is_empty() {
+        arguments.extend(["--flavor", flavor]);
+    }
+    cluster_api.clusterctl_with(&arguments, &VARIABLES).await?.success()
+}
+
+/// The API server, with the webhooks of Cluster API and our rules, takes it.
+/// Strictly: a misspelt field is an error.
+async fn accepted(plane: &ControlPlane, cluster: &str) -> Result<()> {
+    let arguments = ["apply", "--dry-run=server", "--validate=strict", "-f", "-"];
+    let said = plane.kubectl_with_input(&arguments, cluster).await?.success()?;
+    let objects = cluster.lines().filter(|line| line.starts_with("kind: ")).count();
+    ensure!(said.lines().filter(|line| line.ends_with("(server dry run)")).count() == objects, "{said}");
+    Ok(())
+}

@@ -1,0 +1,13 @@
+//! The built manager against a real API server, under exactly the role that its release gives it.
+#![allow(clippy::indexing_slicing, reason = "JSON is read as it is written")]
+
+#[path = "manager/churn.rs"]
+mod churn;
+#[path = "manager/failover.rs"]
+mod failover;
+#[path = "manager/hosts.rs"]
+mod hosts;
+#[path = "manager/setup.rs"]
+mod setup;
+#[path = "manager/start.rs"]
+mod start;
