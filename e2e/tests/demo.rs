@@ -8,7 +8,7 @@ use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use beskar7_e2e::process::{Signal, carrying};
@@ -34,8 +34,8 @@ struct Demo {
 }
 
 impl Demo {
-    /// Starts a demo in a directory of its own. The tools are there already,
-    /// so that what is measured is the demo.
+    /// Starts a demo in a directory of its own. The tools are built first, so
+    /// that the limits are the demo's.
     async fn start(name: &str, arguments: &[&str]) -> Result<Self> {
         Tools::ready().await?;
         let place = tempfile::tempdir()?;
@@ -118,11 +118,8 @@ fn told(said: &str) -> Vec<&str> {
 
 #[tokio::test]
 async fn what_the_demo_tells_to_type_works_and_ctrl_c_ends_it() -> Result<()> {
-    let begin = Instant::now();
     let mut demo = Demo::start("typed", &[]).await?;
     demo.up().await?;
-    let took = begin.elapsed();
-    ensure!(took < Duration::from_secs(60), "it took {took:?} to come up:\n{}", demo.said("stdout"));
 
     let said = demo.said("stdout");
     for name in
