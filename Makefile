@@ -8,7 +8,14 @@ SHELL := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-E2E = $(CARGO) run -q $(LOCKED) -p beskar7-e2e --bin e2e --
+# Cargo compiles dependencies again for every set of packages with other features. So there are two sets
+# only: the programs by themselves, and for the tests everything at once.
+EVERYTHING := --workspace --all-features
+PROGRAMS ?= -p beskar7-controllers -p beskar7-e2e --bins
+UNIT_TESTS := $(patsubst %.rs,--test %,$(notdir $(filter-out e2e/%,$(wildcard */tests/*.rs */*/tests/*.rs))))
+E2E_TESTS := $(patsubst %.rs,--test %,$(notdir $(wildcard e2e/tests/*.rs)))
+
+E2E = $${CARGO_TARGET_DIR:-target}/debug/e2e
 
 ##@ Everyday
 
@@ -20,12 +27,12 @@ help: ## What there is
 	  /^[A-Z_0-9]+ \?=.*##/ { split($$0, a, / *\?=|##/); printf "  %-16s %s\n", a[1], a[3] }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: need-rust manager release ## Cluster API, our CRDs and our manager, running on this machine; Ctrl-C ends it
+demo: release ## Cluster API, our CRDs and our manager, running on this machine; Ctrl-C ends it
 	@exec $(E2E) demo
 
 .PHONY: build
 build: need-rust ## Compile everything
-	$(CARGO) build $(LOCKED) --workspace --all-targets --all-features
+	$(CARGO) build $(LOCKED) $(EVERYTHING) --all-targets
 
 .PHONY: crds
 crds: need-rust ## Write config/crd/bases from the Rust types in api/
@@ -43,6 +50,7 @@ clean: ## Remove target/, out/ and the built book; the cache of `tools` stays
 ##@ Tests
 
 .PHONY: test
+test integration leader-kills: export PROGRAMS := $(EVERYTHING) --all-targets
 test: need-rust ## All checks and tests that a change must pass
 	@# Without Go, the components must be there already: better said now than in ten minutes.
 	@command -v go >/dev/null || $(MAKE) tools
@@ -51,7 +59,7 @@ test: need-rust ## All checks and tests that a change must pass
 .PHONY: lint
 lint: need-rust ## Formatting and clippy; the decision crate also by itself
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy $(LOCKED) --workspace --all-targets --all-features -- -D warnings
+	$(CARGO) clippy $(LOCKED) $(EVERYTHING) --all-targets -- -D warnings
 	$(CARGO) clippy $(LOCKED) -p beskar7-core -- -D warnings
 
 .PHONY: deny
@@ -64,11 +72,11 @@ deny: need-rust ## Licences, sources and banned crates, where cargo-deny is inst
 
 .PHONY: unit
 unit: need-rust ## Tests that need nothing but Rust
-	$(CARGO) test $(LOCKED) --workspace --exclude beskar7-e2e --all-features
+	$(CARGO) test $(LOCKED) $(EVERYTHING) --lib --bins $(UNIT_TESTS)
 
 .PHONY: integration
-integration: need-rust manager release ## Tests against the real Kubernetes and Cluster API components
-	RUST_TEST_THREADS=$(E2E_THREADS) $(CARGO) test $(LOCKED) -p beskar7-e2e
+integration: release ## Tests against the real Kubernetes and Cluster API components
+	RUST_TEST_THREADS=$(E2E_THREADS) $(CARGO) test $(LOCKED) $(EVERYTHING) $(E2E_TESTS)
 
 .PHONY: test-long
 test-long: need-rust ## Everything that takes long: longer searches, image, kill matrix, the whole demo
@@ -77,31 +85,31 @@ test-long: need-rust ## Everything that takes long: longer searches, image, kill
 
 .PHONY: unit-long
 unit-long: need-rust
-	$(CARGO) test $(LOCKED) --workspace --exclude beskar7-e2e --all-features -- --ignored
+	$(CARGO) test $(LOCKED) $(EVERYTHING) --lib --bins $(UNIT_TESTS) -- --ignored
 
 .PHONY: leader-kills
-leader-kills: need-rust manager release
+leader-kills: release
 	@for run in $$(seq $(LEADER_KILLS)); do \
 	  echo "-- failover, run $$run of $(LEADER_KILLS)"; \
-	  $(CARGO) test -q $(LOCKED) -p beskar7-e2e --test manager failover::; \
+	  $(CARGO) test -q $(LOCKED) $(EVERYTHING) --test manager failover::; \
 	done
 
 .PHONY: demo-once
-demo-once: need-rust manager release
+demo-once: release
 	$(E2E) demo --once
 
 ##@ Parts
 
 .PHONY: tools
-tools: need-rust ## Build etcd, Kubernetes and Cluster API from their Go modules, into a cache
+tools: manager ## Build etcd, Kubernetes and Cluster API from their Go modules, into a cache
 	$(E2E) tools
 
 .PHONY: manager
-manager: need-rust
-	$(CARGO) build $(LOCKED) -p beskar7-controllers --bin manager
+manager: need-rust ## The manager, and the program behind `tools` and `demo`: target/debug
+	$(CARGO) build $(LOCKED) $(PROGRAMS)
 
 .PHONY: release
-release: need-rust ## Write out/infrastructure-beskar7/<version>/ as clusterctl reads it
+release: manager ## Write out/infrastructure-beskar7/<version>/ as clusterctl reads it
 	@kubectl="$${KUBECTL:-$$($(E2E) tools path kubectl)}"; KUBECTL="$$kubectl" hack/release
 
 .PHONY: static

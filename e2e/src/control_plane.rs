@@ -25,6 +25,7 @@ pub use kubeconfig::client as client_by_kubeconfig;
 use pki::Authority;
 
 use crate::ports::Port;
+use crate::probe;
 use crate::process::{Command, Output, Process};
 use crate::tools::{Tool, Tools};
 
@@ -117,15 +118,23 @@ impl ControlPlane {
         [&self.etcd, &self.api_server, &self.controller_manager].into_iter().flatten()
     }
 
-    /// Name and address of each process that runs.
-    pub fn addresses(&self) -> impl Iterator<Item = (&str, String)> {
+    /// Name and address of each process that runs, and whether it answers its
+    /// health check at this moment: "yes", or why not.
+    pub async fn readiness(&self) -> Result<Vec<(&str, String, String)>> {
         let Ports { etcd, api_server, controller_manager, .. } = &self.ports;
-        let addresses = [
-            (&self.etcd, etcd.address()),
-            (&self.api_server, api_server.address()),
-            (&self.controller_manager, controller_manager.address()),
+        let checks = [
+            (&self.etcd, etcd.address(), "http", "/health"),
+            (&self.api_server, api_server.address(), "https", "/readyz"),
+            (&self.controller_manager, controller_manager.address(), "https", "/healthz"),
         ];
-        addresses.into_iter().filter_map(|(process, address)| Some((process.as_ref()?.name(), address)))
+        let client = probe::client(Some(self.authority.certificate()))?;
+        let mut rows = Vec::new();
+        for (process, address, scheme, path) in checks {
+            let Some(process) = process else { continue };
+            let ready = probe::readiness(&client, &format!("{scheme}://{address}{path}")).await;
+            rows.push((process.name(), address, ready));
+        }
+        Ok(rows)
     }
 
     /// The API server's process, while it runs.

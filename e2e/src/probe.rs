@@ -55,6 +55,15 @@ pub(crate) async fn get_with(client: &Client, url: &str) -> Result<Answer> {
     Ok(Answer { status, body })
 }
 
+/// "yes" if `url` answers with 200 at this moment, else why not.
+pub(crate) async fn readiness(client: &Client, url: &str) -> String {
+    match get_with(client, url).await {
+        Ok(answer) if answer.status == 200 => "yes".to_owned(),
+        Ok(answer) => format!("no: {}", answer.body.trim()),
+        Err(error) => format!("no: {error:#}"),
+    }
+}
+
 /// Waits until `url` answers with 200 while `process` lives.
 pub(crate) async fn until_ok(process: &Process, client: &Client, url: &str, limit: Duration) -> Result<()> {
     until(process, client, url, limit, |answer| answer.status == 200).await

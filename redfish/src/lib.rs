@@ -1,4 +1,41 @@
 //! A Redfish client for real BMCs, with their quirks by name.
 //!
-//! This crate knows HTTP and Redfish; it knows neither Kubernetes nor what a host is wanted for. It
-//! holds no code yet: its border stands so that nothing else grows into its place.
+//! This crate knows HTTP and Redfish; it knows neither Kubernetes nor what a host is wanted for.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic"))]
+
+pub mod address;
+mod bmc;
+mod boot_override;
+mod breaker;
+mod credentials;
+mod error;
+mod etag;
+mod http_clients;
+mod inventory;
+mod media;
+mod message;
+mod power;
+mod quirks;
+mod resource;
+mod session;
+mod system;
+mod task;
+mod transport;
+mod trust;
+
+pub use address::{Address, AddressError};
+pub use bmc::{Bmc, Deadline};
+pub use boot_override::{BootMode, BootTarget};
+pub use breaker::Rest;
+pub use credentials::Credentials;
+pub use error::Error;
+pub use http_clients::HttpClients;
+pub use inventory::{Drive, Firmware, Inventory, MemoryModule, NetworkInterface, Processor};
+pub use media::Slot;
+pub use message::{Message, Messages};
+pub use power::PowerLimits;
+pub use quirks::Quirks;
+pub use resource::Resource;
+pub use system::{BootProgress, Power, Summary, System};
+pub use transport::Limits;
+pub use trust::{Trust, TrustError, Untrusted};

@@ -86,17 +86,20 @@ impl Stack {
     /// What runs where, each asked at this moment.
     pub(super) async fn table(&self) -> Result<Vec<Row>> {
         self.check()?;
+        let plain = probe::client(None)?;
         let mut rows = Vec::new();
-        for (name, address) in self.plane.addresses() {
+        for (name, address, ready) in self.plane.readiness().await? {
             let tool =
                 Tool::ALL.iter().find(|tool| tool.file_name() == name).context("an unknown process")?;
-            rows.push(row(name, self.plane.tools().version(*tool)?, &address, "yes"));
+            rows.push(row(name, self.plane.tools().version(*tool)?, &address, &ready));
         }
         for (name, address) in self.managers.addresses() {
-            rows.push(row(name, Tool::ClusterApi.version()?, address, &readiness(address).await));
+            let ready = probe::readiness(&plain, &format!("http://{address}/readyz")).await;
+            rows.push(row(name, Tool::ClusterApi.version()?, address, &ready));
         }
         let address = self.manager.health_address();
-        rows.push(row(self.manager.process().name(), &self.release, &address, &readiness(&address).await));
+        let ready = probe::readiness(&plain, &format!("http://{address}/readyz")).await;
+        rows.push(row(self.manager.process().name(), &self.release, &address, &ready));
         ensure!(rows.iter().all(|row| row.ready == "yes"), "not everything is ready: {rows:#?}");
         Ok(rows)
     }
@@ -126,12 +129,4 @@ impl Stack {
 fn row(name: &str, version: &str, address: &str, ready: &str) -> Row {
     let [name, version, address, ready] = [name, version, address, ready].map(str::to_owned);
     Row { name, version, address, ready }
-}
-
-async fn readiness(address: &str) -> String {
-    match probe::get(&format!("http://{address}/readyz")).await {
-        Ok(answer) if answer.status == 200 => "yes".to_owned(),
-        Ok(answer) => format!("no: {}", answer.body.trim()),
-        Err(error) => format!("no: {error:#}"),
-    }
 }

@@ -1,3 +1,19 @@
-//! A fleet of simulated BMCs and the machines behind them, for tests and the demo.
+//! A fleet of simulated BMCs and the machines behind them, for tests, benchmarks and the demo.
 //!
-//! Nothing that ships depends on it. It holds no code yet.
+//! `machine` is what happens behind a BMC, `bmc` is Redfish over it, `profiles` are the habits of
+//! vendors, `faults` what can go wrong by command, `os` the hook for what runs on a machine, `fleet`
+//! serves thousands of them. Nothing that ships depends on this crate.
+
+pub mod bmc;
+pub mod clock;
+pub mod faults;
+pub mod fleet;
+pub mod host;
+pub mod machine;
+pub mod os;
+pub mod profiles;
+pub mod tls;
+
+mod control;
+mod reader;
+mod serve;

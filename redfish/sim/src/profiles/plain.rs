@@ -1,0 +1,98 @@
+//! A BMC that does what the Redfish specification says, and everything that Beskar7 can use.
+//!
+//! It has no bad habit: what a client can't do here is the client's fault.
+
+use std::time::Duration;
+
+use super::habits::*;
+use crate::machine::boot::Target;
+use crate::machine::power::{ResetType, Timing};
+
+pub(super) static PROFILE: Profile = Profile {
+    name: "plain",
+    names: Names {
+        vendor: Some("Beskar7"),
+        product: Some("Simulated BMC"),
+        oem: None,
+        redfish_version: "1.15.0",
+        system: "System-1",
+        manager: "BMC-1",
+        chassis: "Chassis-1",
+        storage: "Storage-1",
+        settings: "Settings",
+        manufacturer: "Beskar7",
+        model: "Simulated Machine",
+        sku: "B7-SIM-1",
+        bios: "1.0.0",
+        manager_model: "Simulated BMC",
+        firmware: "1.0.0",
+        processor: "Simulated Processor",
+        processor_vendor: "Beskar7",
+    },
+    schemas: Schemas {
+        root: "v1_13_0",
+        system: "v1_20_0",
+        manager: "v1_14_0",
+        media: "v1_5_0",
+        chassis: "v1_20_0",
+    },
+    media: MediaHabits {
+        slots: &[
+            SlotKind { home: Home::System, id: "CD1", types: &["CD", "DVD"], usable: true },
+            SlotKind { home: Home::System, id: "USB1", types: &["USBStick"], usable: true },
+        ],
+        system_link: Some(Home::System),
+        control: MediaControl::Actions,
+        reply: MediaReply::NoContent,
+        refuses_inserted: false,
+        eject_wants_body: false,
+        empty: EmptyImage::Null,
+        lingers: Duration::ZERO,
+        refuses_https: false,
+    },
+    boot: BootHabits {
+        targets: &[
+            Target::None,
+            Target::Pxe,
+            Target::Cd,
+            Target::Usb,
+            Target::Hdd,
+            Target::BiosSetup,
+            Target::UefiHttp,
+            Target::UefiTarget,
+        ],
+        place: BootPlace::System,
+        mode: BootMode::Kept,
+        continuous: true,
+        wants_enabled: false,
+        refused_during_post: false,
+        progress: true,
+    },
+    reset: ResetHabits {
+        types: &[
+            ResetType::On,
+            ResetType::ForceOn,
+            ResetType::ForceOff,
+            ResetType::GracefulShutdown,
+            ResetType::GracefulRestart,
+            ResetType::ForceRestart,
+            ResetType::PowerCycle,
+        ],
+        listed: Listed::Inline,
+        refuses_same_state: false,
+        rests: Duration::ZERO,
+        restart_hangs: false,
+        shows_transitions: true,
+    },
+    etag: ETagHabits { form: ETagForm::Strong, if_match: IfMatch::Checked },
+    session: SessionHabits { idle: Duration::from_secs(1800), max: 16, absolute_location: false },
+    bystanders: &[],
+    trailing_slash: false,
+    timing: Timing {
+        power_on: Duration::from_millis(500),
+        post: Duration::from_secs(2),
+        os_start: Duration::from_secs(1),
+        shutdown: Duration::from_secs(2),
+        force_off: Duration::from_millis(500),
+    },
+};

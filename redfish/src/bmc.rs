@@ -1,0 +1,308 @@
+//! One BMC, logged in to: reads and writes that are answered, refused or out of time, and nothing between.
+
+use std::time::Duration;
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+use reqwest::header::{HeaderValue, IF_NONE_MATCH};
+use reqwest::{Method, StatusCode};
+use serde_json::Value;
+use tokio::sync::{Mutex, OnceCell};
+use tokio::time::Instant;
+
+use crate::address::Address;
+use crate::credentials::Credentials;
+use crate::error::Error;
+use crate::etag::{EtagLadder, Rung};
+use crate::message::Messages;
+use crate::quirks::Quirks;
+use crate::resource::{MOST_MEMBERS, Resource};
+use crate::session::{Authentication, log_in};
+use crate::transport::{Answer, Limits, Request, Transport};
+
+/// Where every Redfish service begins. The slash is part of it: some BMCs redirect without.
+const ROOT: &str = "/redfish/v1/";
+/// Pages of a collection that are followed before it is called endless.
+const MOST_PAGES: usize = 64;
+
+/// Until when an operation may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadline(Instant);
+
+impl Deadline {
+    /// From now on.
+    #[must_use]
+    pub fn after(limit: Duration) -> Self {
+        Self(Instant::now() + limit)
+    }
+
+    pub(crate) fn left(self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
+    }
+}
+
+/// What a conditional read found.
+#[derive(Debug)]
+pub(crate) enum Changed {
+    /// It is what it was.
+    No,
+    /// It is this now.
+    To(Resource),
+}
+
+/// A BMC. Keep one per host: it holds one session and remembers what the BMC likes.
+#[derive(Debug)]
+pub struct Bmc {
+    transport: Transport,
+    credentials: Credentials,
+    authentication: Mutex<Option<Authentication>>,
+    root: OnceCell<Resource>,
+    pub(crate) etags: EtagLadder,
+}
+
+impl Bmc {
+    /// A BMC that nothing has been asked yet.
+    #[must_use]
+    pub fn new(http: reqwest::Client, address: Address, credentials: Credentials, limits: Limits) -> Self {
+        Self {
+            transport: Transport::new(http, address, limits),
+            credentials,
+            authentication: Mutex::new(None),
+            root: OnceCell::new(),
+            etags: EtagLadder::default(),
+        }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        self.transport.address()
+    }
+
+    /// Its service root, read once: it needs no log-in and does not change.
+    pub(crate) async fn root(&self) -> Result<&Resource, Error> {
+        self.root
+            .get_or_try_init(|| async {
+                let answer = self.transport.send(&Request::get(ROOT)).await?;
+                let answer = self.accepted("GET /redfish/v1/", answer)?;
+                self.transport.resource(ROOT, &answer)
+            })
+            .await
+    }
+
+    /// What is odd about it.
+    pub(crate) async fn quirks(&self) -> Result<Quirks, Error> {
+        Ok(Quirks::of(self.root().await?))
+    }
+
+    /// Ends the session, so that it does not count against the few that a BMC has.
+    ///
+    /// # Errors
+    /// The BMC did not take it; the session then ends by itself after a while.
+    pub async fn close(&self) -> Result<(), Error> {
+        let Some(authentication) = self.authentication.lock().await.take() else { return Ok(()) };
+        let Some(path) = authentication.session() else { return Ok(()) };
+        let (name, value) = authentication.header();
+        let request = Request::delete(path).header(name, value);
+        let answer = self.transport.send(&request).await?;
+        match answer.status {
+            // Gone already is as good.
+            StatusCode::UNAUTHORIZED | StatusCode::NOT_FOUND => Ok(()),
+            _ => self.accepted(&request.what(), answer).map(|_| ()),
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Result<Resource, Error> {
+        let request = Request::get(path);
+        let answer = self.accepted(&request.what(), self.send(&request).await?)?;
+        self.transport.resource(path, &answer)
+    }
+
+    /// Reads a resource unless it still has this version.
+    pub(crate) async fn get_if_changed(&self, path: &str, etag: Option<&str>) -> Result<Changed, Error> {
+        let Some(etag) = etag.and_then(|etag| HeaderValue::from_str(etag).ok()) else {
+            return Ok(Changed::To(self.get(path).await?));
+        };
+        let request = Request::get(path).header(IF_NONE_MATCH, etag);
+        let answer = self.send(&request).await?;
+        if answer.status == StatusCode::NOT_MODIFIED {
+            return Ok(Changed::No);
+        }
+        let answer = self.accepted(&request.what(), answer)?;
+        Ok(Changed::To(self.transport.resource(path, &answer)?))
+    }
+
+    /// The members of a collection, over all its pages; a page that leads back ends it.
+    pub(crate) async fn members(&self, path: &str) -> Result<Vec<String>, Error> {
+        let mut members: Vec<String> = Vec::new();
+        let mut pages = vec![path.to_owned()];
+        while let Some(page) = pages.last().cloned() {
+            let resource = self.get(&page).await?;
+            members.extend(resource.links("Members").into_iter().map(ToOwned::to_owned));
+            if members.len() > MOST_MEMBERS || pages.len() > MOST_PAGES {
+                return Err(self.transport.malformed(&format!("GET {path}"), "the collection has no end"));
+            }
+            match resource.text("Members@odata.nextLink") {
+                Some(next) if !pages.iter().any(|seen| seen == next) => pages.push(next.to_owned()),
+                Some(_) | None => break,
+            }
+        }
+        Ok(members)
+    }
+
+    /// Calls an action.
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Answer, Error> {
+        let request = Request::with_body(Method::POST, path, body);
+        self.accepted(&request.what(), self.send(&request).await?)
+    }
+
+    /// Changes a resource, with the condition that this BMC likes.
+    pub(crate) async fn patch(&self, path: &str, etag: Option<&str>, body: &Value) -> Result<Answer, Error> {
+        let mut refused = None;
+        for rung in self.etags.rungs() {
+            let Some(condition) = rung.condition(etag) else { continue };
+            let mut request = Request::with_body(Method::PATCH, path, body);
+            if let Some((name, value)) = condition {
+                request = request.header(name, value);
+            }
+            let answer = self.send(&request).await?;
+            match answer.status {
+                StatusCode::PRECONDITION_FAILED | StatusCode::PRECONDITION_REQUIRED => {
+                    refused = Some((request.what(), answer));
+                }
+                _ => {
+                    self.etags.remember(rung);
+                    return self.accepted(&request.what(), answer);
+                }
+            }
+        }
+        match refused {
+            Some((what, answer)) => self.accepted(&what, answer),
+            None => Err(self.transport.malformed(&format!("PATCH {path}"), "no condition was left to try")),
+        }
+    }
+
+    /// Sends a request as the user; a session that the BMC has forgotten is opened again, once.
+    async fn send(&self, request: &Request<'_>) -> Result<Answer, Error> {
+        let (name, value) = self.authentication(None).await?;
+        let answer = self.transport.send(&request.clone().header(name, value.clone())).await?;
+        if answer.status != StatusCode::UNAUTHORIZED {
+            return Ok(answer);
+        }
+        let (name, value) = self.authentication(Some(&value)).await?;
+        self.transport.send(&request.clone().header(name, value)).await
+    }
+
+    /// What to show. What was refused is not shown again, unless somebody else has logged in meanwhile.
+    async fn authentication(
+        &self,
+        refused: Option<&HeaderValue>,
+    ) -> Result<(reqwest::header::HeaderName, HeaderValue), Error> {
+        let mut held = self.authentication.lock().await;
+        if let Some(authentication) = &*held {
+            let header = authentication.header();
+            match (refused, authentication) {
+                (Some(refused), Authentication::Session { .. }) if header.1 == *refused => {}
+                // Basic is the last resort: what it shows is what we were given.
+                (Some(_), Authentication::Basic(_)) => {
+                    return Err(Error::BadCredentials { address: self.address().to_string() });
+                }
+                (Some(_) | None, _) => return Ok(header),
+            }
+        }
+        let sessions = self.root().await?.link("Links/Sessions");
+        let authentication = log_in(&self.transport, sessions, &self.credentials).await?;
+        let header = authentication.header();
+        *held = Some(authentication);
+        Ok(header)
+    }
+
+    /// An answer that is none of a refusal, or what kind of refusal it is.
+    fn accepted(&self, what: &str, answer: Answer) -> Result<Answer, Error> {
+        let messages = Messages::of(&answer.body);
+        if answer.status.is_success() && !reports_failure(what, &answer, &messages) {
+            return Ok(answer);
+        }
+        let (address, what) = (self.address().to_string(), what.to_owned());
+        Err(match answer.status {
+            StatusCode::UNAUTHORIZED => Error::BadCredentials { address },
+            StatusCode::FORBIDDEN => Error::NotAllowed { address, what },
+            status if is_busy(status, &messages) => {
+                Error::Busy { address, messages, after: answer.retry_after() }
+            }
+            status => Error::Said { address, status: status.as_u16(), what, messages },
+        })
+    }
+
+    /// Does something again while the BMC says that it is busy, as it asks or less and less often, until the deadline.
+    pub(crate) async fn patiently<T, F, W>(&self, deadline: Deadline, mut work: W) -> Result<T, Error>
+    where
+        W: FnMut() -> F,
+        F: Future<Output = Result<T, Error>>,
+    {
+        let mut pauses = pauses();
+        loop {
+            let (busy, after) = match work().await {
+                Err(Error::Busy { address, messages, after }) => {
+                    (Error::Busy { address, messages, after }, after)
+                }
+                done => return done,
+            };
+            let pause = after.or_else(|| pauses.next()).unwrap_or(LONGEST_PAUSE);
+            if pause >= deadline.left() {
+                return Err(busy);
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+}
+
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+
+/// Growing pauses, a little different each time, so that a rack of BMCs is not asked in step.
+pub(crate) fn pauses() -> impl Iterator<Item = Duration> {
+    ExponentialBuilder::default()
+        .with_min_delay(Duration::from_millis(500))
+        .with_max_delay(LONGEST_PAUSE)
+        .with_jitter()
+        .without_max_times()
+        .build()
+}
+
+/// A refusal that passes by itself: the machine is in its self-test, or the BMC does something else (iLO, iDRAC).
+fn is_busy(status: StatusCode, messages: &Messages) -> bool {
+    matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS)
+        || [
+            "UnableToModifyDuringSystemPOST",
+            "InvalidOperationForSystemState",
+            "SYS518",
+            "ServiceTemporarilyUnavailable",
+        ]
+        .iter()
+        .any(|key| messages.has(key))
+}
+
+/// Some BMCs refuse with status 200 and an error in the body (iLO); others report success in the same place.
+fn reports_failure(what: &str, answer: &Answer, messages: &Messages) -> bool {
+    if what.starts_with("GET") || messages.is_empty() {
+        return false;
+    }
+    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    body.get("error").is_some()
+        && !["Success", "Created", "Accepted", "ResetRequired", "SystemResetRequired", "NoOperation"]
+            .iter()
+            .any(|key| messages.has(key))
+}
+
+impl Rung {
+    /// The header for this rung; nothing when the rung makes no sense without a version.
+    fn condition(self, etag: Option<&str>) -> Option<Option<(reqwest::header::HeaderName, HeaderValue)>> {
+        match self.value(etag) {
+            crate::etag::Condition::Skip => None,
+            crate::etag::Condition::None => Some(None),
+            crate::etag::Condition::Match(value) => {
+                let value = HeaderValue::from_str(&value).ok()?;
+                Some(Some((reqwest::header::IF_MATCH, value)))
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! One HTTP client per distinct trust setting, not per BMC: ten thousand BMCs share a few.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::trust::{Trust, TrustError, client_config};
+
+/// How long opening a connection may take.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long an idle connection is kept. BMCs have few, and close them without a word.
+const IDLE: Duration = Duration::from_secs(20);
+
+/// The clients made so far. Share one of these.
+#[derive(Debug, Default)]
+pub struct HttpClients {
+    made: Mutex<HashMap<Trust, reqwest::Client>>,
+}
+
+impl HttpClients {
+    /// The client for a setting, made when it is first asked for.
+    ///
+    /// # Errors
+    /// The setting can't be used.
+    pub fn get(&self, trust: &Trust) -> Result<reqwest::Client, TrustError> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = made.get(trust) {
+            return Ok(client.clone());
+        }
+        let client = build(trust)?;
+        made.insert(trust.clone(), client.clone());
+        Ok(client)
+    }
+
+    /// Forgets clients for settings that nobody uses any more.
+    pub fn keep_only(&self, used: impl Fn(&Trust) -> bool) {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).retain(|trust, _| used(trust));
+    }
+}
+
+fn build(trust: &Trust) -> Result<reqwest::Client, TrustError> {
+    reqwest::Client::builder()
+        .tls_backend_preconfigured(client_config(trust)?)
+        .connect_timeout(CONNECT)
+        .pool_idle_timeout(IDLE)
+        .pool_max_idle_per_host(1)
+        // A BMC that redirects would be given our token wherever it points.
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .build()
+        .map_err(TrustError::Client)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_setting_shares_a_client() {
+        let clients = HttpClients::default();
+        clients.get(&Trust::Anything).unwrap();
+        clients.get(&Trust::Anything).unwrap();
+        assert_eq!(clients.made.lock().unwrap().len(), 1);
+        clients.keep_only(|trust| *trust != Trust::Anything);
+        assert!(clients.made.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_bundle_that_is_none_is_said_so() {
+        let clients = HttpClients::default();
+        for (pem, said) in [
+            ("", "holds no certificate"),
+            ("not PEM at all", "holds no certificate"),
+            ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "can't be used"),
+            ("-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n", "is not PEM"),
+        ] {
+            let error = clients.get(&Trust::Bundle(pem.as_bytes().into())).unwrap_err().to_string();
+            assert!(error.contains(said), "{pem:?}: {error}");
+        }
+    }
+}

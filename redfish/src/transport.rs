@@ -1,0 +1,249 @@
+//! One exchange with one BMC: bounded in time, in size, and in how many there are at once.
+//!
+//! Nothing here knows what is asked or who asks; log-in is [`crate::session`]'s, retries are [`crate::bmc`]'s.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use reqwest::header::{ETAG, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::{Method, Response, StatusCode};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use crate::address::Address;
+use crate::breaker::{Breaker, Permit, Rest};
+use crate::error::Error;
+use crate::resource::Resource;
+use crate::trust::Untrusted;
+
+/// The limits of dealings with one BMC.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// For one request.
+    pub request: Duration,
+    /// For the body of one answer, in bytes.
+    pub body: usize,
+    /// How many requests at once.
+    pub at_once: usize,
+    /// When a dead BMC is left alone.
+    pub rest: Rest,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            // iDRACs have been seen to take 18 s for an honest answer.
+            request: Duration::from_secs(30),
+            body: 8 << 20,
+            at_once: 2,
+            rest: Rest { after: 3, interval: Duration::from_secs(60) },
+        }
+    }
+}
+
+/// One request, before it is known who sends it.
+#[derive(Debug, Clone)]
+pub(crate) struct Request<'a> {
+    pub(crate) method: Method,
+    pub(crate) path: &'a str,
+    pub(crate) body: Option<&'a Value>,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl<'a> Request<'a> {
+    pub(crate) fn get(path: &'a str) -> Self {
+        Self { method: Method::GET, path, body: None, headers: Vec::new() }
+    }
+
+    pub(crate) fn with_body(method: Method, path: &'a str, body: &'a Value) -> Self {
+        Self { method, path, body: Some(body), headers: Vec::new() }
+    }
+
+    pub(crate) fn delete(path: &'a str) -> Self {
+        Self { method: Method::DELETE, path, body: None, headers: Vec::new() }
+    }
+
+    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// As it stands in errors.
+    pub(crate) fn what(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+}
+
+/// What a BMC answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &HeaderName) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// Where the BMC says the result is; it may be a whole URL.
+    pub(crate) fn location(&self) -> Option<&str> {
+        self.header(&LOCATION)
+    }
+
+    /// How long the BMC asks to wait. Dates are not worth a clock: nobody sends them.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        self.header(&RETRY_AFTER)?.trim().parse().ok().map(Duration::from_secs)
+    }
+}
+
+/// The way to one BMC.
+#[derive(Debug)]
+pub(crate) struct Transport {
+    http: reqwest::Client,
+    address: Address,
+    limits: Limits,
+    turns: Semaphore,
+    breaker: Mutex<Breaker>,
+    started: Instant,
+}
+
+impl Transport {
+    pub(crate) fn new(http: reqwest::Client, address: Address, limits: Limits) -> Self {
+        Self {
+            http,
+            address,
+            limits,
+            turns: Semaphore::new(limits.at_once.max(1)),
+            breaker: Mutex::new(Breaker::new(limits.rest)),
+            started: Instant::now(),
+        }
+    }
+
+    pub(crate) fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Sends a request and reads its answer, whatever its status.
+    ///
+    /// A read whose connection broke is sent once more: BMCs close idle connections without a word.
+    pub(crate) async fn send(&self, request: &Request<'_>) -> Result<Answer, Error> {
+        // Waiting for one's turn is no failure of the BMC, and is bounded by the turns of others.
+        let Ok(_turn) = self.turns.acquire().await else { return Err(self.not_answered(request)) };
+        self.permit()?;
+        let answer = match self.once(request).await {
+            Err(Error::Unreachable { source, .. })
+                if request.method == Method::GET && !source.is_connect() =>
+            {
+                self.once(request).await
+            }
+            answer => answer,
+        };
+        let mut breaker = self.breaker.lock().unwrap_or_else(PoisonError::into_inner);
+        match &answer {
+            Err(Error::Unreachable { .. } | Error::NotAnswered { .. }) => {
+                breaker.failed(self.started.elapsed())
+            }
+            Ok(_) | Err(_) => breaker.answered(),
+        }
+        answer
+    }
+
+    fn permit(&self) -> Result<(), Error> {
+        let mut breaker = self.breaker.lock().unwrap_or_else(PoisonError::into_inner);
+        match breaker.permit(self.started.elapsed()) {
+            Permit::Go => Ok(()),
+            Permit::Wait { failures, left } => {
+                Err(Error::Resting { address: self.address.to_string(), failures, left })
+            }
+        }
+    }
+
+    async fn once(&self, request: &Request<'_>) -> Result<Answer, Error> {
+        tokio::time::timeout(self.limits.request, self.exchange(request))
+            .await
+            .unwrap_or_else(|_| Err(self.not_answered(request)))
+    }
+
+    async fn exchange(&self, request: &Request<'_>) -> Result<Answer, Error> {
+        let url = self.address.url(request.path);
+        let mut builder = self
+            .http
+            .request(request.method.clone(), url)
+            .header("Accept", "application/json")
+            .header("OData-Version", "4.0");
+        for (name, value) in &request.headers {
+            builder = builder.header(name, value);
+        }
+        if let Some(body) = request.body {
+            builder = builder.header("Content-Type", "application/json").body(body.to_string());
+        }
+        let response = builder.send().await.map_err(|error| self.failed(error))?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = self.read(request, response).await?;
+        Ok(Answer { status, headers, body })
+    }
+
+    /// Reads a body as far as the limit; an endless one ends there.
+    async fn read(&self, request: &Request<'_>, mut response: Response) -> Result<Vec<u8>, Error> {
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(error))? {
+            if body.len().saturating_add(chunk.len()) > self.limits.body {
+                return Err(
+                    self.malformed(&request.what(), format!("it has more than {} bytes", self.limits.body))
+                );
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+
+    fn failed(&self, error: reqwest::Error) -> Error {
+        let address = self.address.to_string();
+        match untrusted(&error) {
+            Some(certificate) => Error::Untrusted { address, certificate },
+            // The URL is in the address already, and is no secret; but it would be said twice.
+            None => Error::Unreachable { address, source: Box::new(error.without_url()) },
+        }
+    }
+
+    fn not_answered(&self, request: &Request<'_>) -> Error {
+        Error::NotAnswered {
+            address: self.address.to_string(),
+            what: request.what(),
+            limit: self.limits.request,
+        }
+    }
+
+    pub(crate) fn malformed(&self, what: &str, problem: impl Into<String>) -> Error {
+        Error::Malformed { address: self.address.to_string(), what: what.to_owned(), problem: problem.into() }
+    }
+
+    /// The resource in an answer. The content type is not looked at: some BMCs send none, some a wrong one.
+    pub(crate) fn resource(&self, path: &str, answer: &Answer) -> Result<Resource, Error> {
+        let value: Value = serde_json::from_slice(&answer.body)
+            .map_err(|error| self.malformed(&format!("GET {path}"), format!("it is not JSON: {error}")))?;
+        if !value.is_object() {
+            return Err(self.malformed(&format!("GET {path}"), "it is not a JSON object"));
+        }
+        Ok(Resource::new(path, answer.header(&ETAG), value))
+    }
+}
+
+/// The certificate that was refused, if that is why a request failed. TLS errors come inside of I/O errors, whose
+/// `source()` skips them.
+fn untrusted(error: &(dyn std::error::Error + 'static)) -> Option<Untrusted> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        let inside = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        if let Some(found) = inside.and_then(|inside| untrusted(inside)) {
+            return Some(found);
+        }
+        if let Some(rustls::Error::Other(other)) = error.downcast_ref::<rustls::Error>() {
+            return other.0.downcast_ref::<Untrusted>().cloned();
+        }
+        cause = error.source();
+    }
+    None
+}
