@@ -58,7 +58,7 @@ impl Options {
     /// What would otherwise be missed only after minutes.
     fn check(&self) -> Result<()> {
         if !self.manager.is_file() {
-            bail!("there is no manager at {}: `make manager` builds it", self.manager.display());
+            bail!("there is no manager at {}: `make programs` builds it", self.manager.display());
         }
         self.infrastructure().components()?;
         Ok(())

@@ -2,7 +2,7 @@
 //! Cluster API runs with it, and every template becomes a cluster that the API
 //! server accepts.
 //!
-//! Needs what `make release` and `make manager` write.
+//! Needs what `make release` writes.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic")]
 
 use std::collections::BTreeSet;

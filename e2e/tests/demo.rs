@@ -1,7 +1,7 @@
 //! The demo as a person meets it: it shows what runs, what it tells to type
 //! works, and nothing of it is left afterwards, however it ends.
 //!
-//! Needs what `make release` and `make manager` write.
+//! Needs what `make release` writes.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic")]
 
 use std::fs::File;
@@ -219,7 +219,7 @@ async fn once_is_up_and_down_again() -> Result<()> {
 async fn what_is_missing_is_said_before_anything_starts() -> Result<()> {
     let mut demo = Demo::start("missing", &["--manager", "nowhere/manager"]).await?;
     ensure!(!demo.ended().await?.success(), "it went on");
-    ensure!(demo.said("stderr").contains("`make manager` builds it"), "{}", demo.said("stderr"));
+    ensure!(demo.said("stderr").contains("`make programs` builds it"), "{}", demo.said("stderr"));
     let mut demo = Demo::start("missing", &["--releases", "nowhere/infrastructure-beskar7"]).await?;
     ensure!(!demo.ended().await?.success(), "it went on");
     ensure!(demo.said("stderr").contains("`make release` writes it"), "{}", demo.said("stderr"));
