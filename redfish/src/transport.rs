@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows what is asked or who asks; log-in is [`crate::session`]'s, retries are [`crate::bmc`]'s.
 
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -42,7 +43,7 @@ impl Default for Limits {
 }
 
 /// One request, before it is known who sends it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Request<'a> {
     pub(crate) method: Method,
     pub(crate) path: &'a str,
@@ -74,12 +75,25 @@ impl<'a> Request<'a> {
     }
 }
 
+/// Without body and headers: a log-in has the password in one, every other request a token in the other.
+impl fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what())
+    }
+}
+
 /// What a BMC answered.
-#[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
+}
+
+/// Without headers: the answer to a log-in has the token there.
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} with {} bytes", self.status, self.body.len())
+    }
 }
 
 impl Answer {
