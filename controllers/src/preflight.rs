@@ -69,7 +69,7 @@ pub enum PreflightError {
     },
     /// Cluster API is not installed.
     #[error(
-        "the API server does not know {}: install Cluster API v1.12 or newer with `clusterctl init`{note}",
+        "the API server does not know {}: install Cluster API v1.11 or newer with `clusterctl init`{note}",
         missing.join(", ")
     )]
     ClusterApi {
