@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::credentials::Credentials;
 use crate::error::Error;
@@ -67,12 +67,7 @@ pub(crate) async fn log_in(
 fn of_answer(answer: &Answer) -> Option<Authentication> {
     let mut token = answer.headers.get(&TOKEN)?.clone();
     token.set_sensitive(true);
-    let in_body = || {
-        let value: Value = serde_json::from_slice(&answer.body).ok()?;
-        Some(value.get("@odata.id")?.as_str()?.to_owned())
-    };
-    let path = answer.location().map(ToOwned::to_owned).or_else(in_body);
-    Some(Authentication::Session { token, path })
+    Some(Authentication::Session { token, path: answer.location() })
 }
 
 fn basic(transport: &Transport, credentials: &Credentials, answer: &Answer) -> Result<Authentication, Error> {

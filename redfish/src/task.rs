@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use reqwest::StatusCode;
-use serde_json::Value;
 
 use crate::bmc::{Bmc, Deadline};
 use crate::error::Error;
@@ -36,11 +35,7 @@ impl Bmc {
         if answer.status != StatusCode::ACCEPTED {
             return Ok(());
         }
-        let in_body = || {
-            let value: Value = serde_json::from_slice(&answer.body).ok()?;
-            Some(value.get("@odata.id")?.as_str()?.to_owned())
-        };
-        let Some(path) = answer.location().map(ToOwned::to_owned).or_else(in_body) else { return Ok(()) };
+        let Some(path) = answer.location() else { return Ok(()) };
         let unknown = Deadline::after(UNKNOWN);
         loop {
             match self.patiently(deadline, || self.get(&path)).await {

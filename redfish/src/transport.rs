@@ -101,9 +101,13 @@ impl Answer {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// Where the BMC says the result is; it may be a whole URL.
-    pub(crate) fn location(&self) -> Option<&str> {
-        self.header(&LOCATION)
+    /// Where the BMC says the result is, in the header or else in the body; it may be a whole URL.
+    pub(crate) fn location(&self) -> Option<String> {
+        let in_body = || {
+            let value: Value = serde_json::from_slice(&self.body).ok()?;
+            Some(value.get("@odata.id")?.as_str()?.to_owned())
+        };
+        self.header(&LOCATION).map(ToOwned::to_owned).or_else(in_body)
     }
 
     /// How long the BMC asks to wait. Dates are not worth a clock: nobody sends them.
