@@ -135,21 +135,22 @@ async fn api_server(client: &Client, url: &http::Uri, patience: Duration) -> Res
             Trouble::Other => return Err(PreflightError::Unanswered { what: "its version", source }),
         }
         let waited = started.elapsed();
-        let pause = pauses.next().unwrap_or_default();
-        let Some(left) = patience.checked_sub(waited + pause) else {
+        let left = patience.saturating_sub(waited);
+        if left.is_zero() {
             return Err(PreflightError::NoApiServer {
                 url,
                 waited: Duration::from_secs(waited.as_secs()),
                 source,
             });
-        };
+        }
         tracing::warn!(
             %url,
             error = causes(&*source),
-            giving_up_in = ?Duration::from_secs((left + pause).as_secs()),
+            giving_up_in = ?Duration::from_secs(left.as_secs()),
             "the API server does not answer; trying again"
         );
-        tokio::time::sleep(pause).await;
+        // Never past the limit: the last try is made when it is reached, however long the jitter is.
+        tokio::time::sleep(pauses.next().unwrap_or(left).min(left)).await;
     }
 }
 

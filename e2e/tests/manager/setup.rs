@@ -88,7 +88,7 @@ pub fn alone(name: &str, flags: &[&str]) -> manager::Options {
 /// Runs a manager that is expected to end by itself; it listens on free ports only.
 pub async fn run_to_end(arguments: &[&str]) -> Result<Output> {
     Command::new("manager", workspace::manager_program())
-        .args(["--health-addr=127.0.0.1:0", "--diagnostics-address=127.0.0.1:0", "--kube-api-wait=1s"])
+        .args(["--health-addr=127.0.0.1:0", "--diagnostics-address=127.0.0.1:0", "--kube-api-wait=2s"])
         .args(arguments)
         .env_remove("KUBECONFIG")
         .env("HOME", "/nonexistent")

@@ -55,6 +55,7 @@ async fn without_an_api_server() -> Result<()> {
     let at = format!("no API server answers at https://{nobody}/");
     says(start_error(&output)?, &[&at, "refused", "check that it runs"])?;
     ensure!(output.stderr.contains("trying again"), "no progress: {}", output.stderr);
+    ensure!(!output.stderr.contains("tried for 0 s"), "gave up before --kube-api-wait: {}", output.stderr);
     ensure!(!output.stderr.contains(PASSWORD), "the token is told");
     says(&error_of(&[&with(&kubeconfig), "--context=other"]).await?, &["can't be used", "other"])?;
 
