@@ -1,19 +1,17 @@
 //! One BMC, logged in to: reads and writes that are answered, refused or out of time, and nothing between.
 
-use std::time::Duration;
+use reqwest::StatusCode;
+use std::collections::HashSet;
 
-use backon::{BackoffBuilder, ExponentialBuilder};
-use reqwest::header::{HeaderValue, IF_NONE_MATCH};
-use reqwest::{Method, StatusCode};
+use reqwest::header::{HeaderValue, IF_MATCH, IF_NONE_MATCH};
 use serde_json::Value;
 use tokio::sync::{Mutex, OnceCell};
-use tokio::time::Instant;
 
 use crate::address::Address;
 use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::etag::{EtagLadder, Rung};
-use crate::message::Messages;
+use crate::http_clients::HttpClient;
 use crate::quirks::Quirks;
 use crate::resource::{MOST_MEMBERS, Resource};
 use crate::session::{Authentication, log_in};
@@ -23,22 +21,6 @@ use crate::transport::{Answer, Limits, Request, Transport};
 const ROOT: &str = "/redfish/v1/";
 /// Pages of a collection that are followed before it is called endless.
 const MOST_PAGES: usize = 64;
-
-/// Until when an operation may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Deadline(Instant);
-
-impl Deadline {
-    /// From now on.
-    #[must_use]
-    pub fn after(limit: Duration) -> Self {
-        Self(Instant::now() + limit)
-    }
-
-    pub(crate) fn left(self) -> Duration {
-        self.0.saturating_duration_since(Instant::now())
-    }
-}
 
 /// What a conditional read found.
 #[derive(Debug)]
@@ -62,7 +44,7 @@ pub struct Bmc {
 impl Bmc {
     /// A BMC that nothing has been asked yet.
     #[must_use]
-    pub fn new(http: reqwest::Client, address: Address, credentials: Credentials, limits: Limits) -> Self {
+    pub fn new(http: HttpClient, address: Address, credentials: Credentials, limits: Limits) -> Self {
         Self {
             transport: Transport::new(http, address, limits),
             credentials,
@@ -76,6 +58,10 @@ impl Bmc {
     #[must_use]
     pub fn address(&self) -> &Address {
         self.transport.address()
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.transport.limits()
     }
 
     /// Its service root, read once: it needs no log-in and does not change.
@@ -131,49 +117,74 @@ impl Bmc {
         Ok(Changed::To(self.transport.resource(path, &answer)?))
     }
 
-    /// The members of a collection, over all its pages; a page that leads back ends it.
+    /// The members of a collection, over all its pages, each once; a page that leads back ends it.
     pub(crate) async fn members(&self, path: &str) -> Result<Vec<String>, Error> {
         let mut members: Vec<String> = Vec::new();
+        let mut seen = HashSet::new();
         let mut pages = vec![path.to_owned()];
         while let Some(page) = pages.last().cloned() {
             let resource = self.get(&page).await?;
-            members.extend(resource.links("Members").into_iter().map(ToOwned::to_owned));
+            for member in resource.links("Members") {
+                if seen.insert(member.to_owned()) {
+                    members.push(member.to_owned());
+                }
+            }
             if members.len() > MOST_MEMBERS || pages.len() > MOST_PAGES {
                 return Err(self.transport.malformed(&format!("GET {path}"), "the collection has no end"));
             }
             match resource.text("Members@odata.nextLink") {
-                Some(next) if !pages.iter().any(|seen| seen == next) => pages.push(next.to_owned()),
+                Some(next) if !pages.iter().any(|page| page == next) => pages.push(next.to_owned()),
                 Some(_) | None => break,
             }
         }
         Ok(members)
     }
 
-    /// Calls an action.
+    /// A resource, if the BMC tells it. One that has dropped a part, or stumbles over it, still has the others.
+    pub(crate) async fn told(&self, path: &str) -> Result<Option<Resource>, Error> {
+        match self.get(path).await {
+            Ok(resource) => Ok(Some(resource)),
+            Err(error) if error.is_about_one_resource() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The members of a collection, if the BMC tells it.
+    pub(crate) async fn told_members(&self, path: &str) -> Result<Vec<String>, Error> {
+        match self.members(path).await {
+            Err(error) if error.is_about_one_resource() => Ok(Vec::new()),
+            members => members,
+        }
+    }
+
+    /// Calls an action; with a condition only where the BMC demands one, which a few do.
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Answer, Error> {
-        let request = Request::with_body(Method::POST, path, body);
-        self.accepted(&request.what(), self.send(&request).await?)
+        let request = Request::action(path, body);
+        let mut answer = self.send(&request).await?;
+        if demands_condition(answer.status) {
+            answer = self.send(&request.clone().header(IF_MATCH, HeaderValue::from_static("*"))).await?;
+        }
+        self.accepted(&request.what(), answer)
     }
 
     /// Changes a resource, with the condition that this BMC likes.
     pub(crate) async fn patch(&self, path: &str, etag: Option<&str>, body: &Value) -> Result<Answer, Error> {
         let mut refused = None;
-        for rung in self.etags.rungs() {
+        for rung in self.etags.rungs(etag) {
             let Some(condition) = rung.condition(etag) else { continue };
-            let mut request = Request::with_body(Method::PATCH, path, body);
+            let mut request = Request::change(path, body);
             if let Some((name, value)) = condition {
                 request = request.header(name, value);
             }
             let answer = self.send(&request).await?;
-            match answer.status {
-                StatusCode::PRECONDITION_FAILED | StatusCode::PRECONDITION_REQUIRED => {
-                    refused = Some((request.what(), answer));
-                }
-                _ => {
+            if !demands_condition(answer.status) {
+                // Only what it took instead of another is worth remembering.
+                if refused.is_some() {
                     self.etags.remember(rung);
-                    return self.accepted(&request.what(), answer);
                 }
+                return self.accepted(&request.what(), answer);
             }
+            refused = Some((request.what(), answer));
         }
         match refused {
             Some((what, answer)) => self.accepted(&what, answer),
@@ -215,82 +226,11 @@ impl Bmc {
         *held = Some(authentication);
         Ok(header)
     }
-
-    /// An answer that is none of a refusal, or what kind of refusal it is.
-    fn accepted(&self, what: &str, answer: Answer) -> Result<Answer, Error> {
-        let messages = Messages::of(&answer.body);
-        if answer.status.is_success() && !reports_failure(what, &answer, &messages) {
-            return Ok(answer);
-        }
-        let (address, what) = (self.address().to_string(), what.to_owned());
-        Err(match answer.status {
-            StatusCode::UNAUTHORIZED => Error::BadCredentials { address },
-            StatusCode::FORBIDDEN => Error::NotAllowed { address, what },
-            status if is_busy(status, &messages) => {
-                Error::Busy { address, messages, after: answer.retry_after() }
-            }
-            status => Error::Said { address, status: status.as_u16(), what, messages },
-        })
-    }
-
-    /// Does something again while the BMC says that it is busy, as it asks or less and less often, until the deadline.
-    pub(crate) async fn patiently<T, F, W>(&self, deadline: Deadline, mut work: W) -> Result<T, Error>
-    where
-        W: FnMut() -> F,
-        F: Future<Output = Result<T, Error>>,
-    {
-        let mut pauses = pauses();
-        loop {
-            let (busy, after) = match work().await {
-                Err(Error::Busy { address, messages, after }) => {
-                    (Error::Busy { address, messages, after }, after)
-                }
-                done => return done,
-            };
-            let pause = after.or_else(|| pauses.next()).unwrap_or(LONGEST_PAUSE);
-            if pause >= deadline.left() {
-                return Err(busy);
-            }
-            tokio::time::sleep(pause).await;
-        }
-    }
 }
 
-const LONGEST_PAUSE: Duration = Duration::from_secs(15);
-
-/// Growing pauses, a little different each time, so that a rack of BMCs is not asked in step.
-pub(crate) fn pauses() -> impl Iterator<Item = Duration> {
-    ExponentialBuilder::default()
-        .with_min_delay(Duration::from_millis(500))
-        .with_max_delay(LONGEST_PAUSE)
-        .with_jitter()
-        .without_max_times()
-        .build()
-}
-
-/// A refusal that passes by itself: the machine is in its self-test, or the BMC does something else (iLO, iDRAC).
-fn is_busy(status: StatusCode, messages: &Messages) -> bool {
-    matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS)
-        || [
-            "UnableToModifyDuringSystemPOST",
-            "InvalidOperationForSystemState",
-            "SYS518",
-            "ServiceTemporarilyUnavailable",
-        ]
-        .iter()
-        .any(|key| messages.has(key))
-}
-
-/// Some BMCs refuse with status 200 and an error in the body (iLO); others report success in the same place.
-fn reports_failure(what: &str, answer: &Answer, messages: &Messages) -> bool {
-    if what.starts_with("GET") || messages.is_empty() {
-        return false;
-    }
-    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-    body.get("error").is_some()
-        && !["Success", "Created", "Accepted", "ResetRequired", "SystemResetRequired", "NoOperation"]
-            .iter()
-            .any(|key| messages.has(key))
+/// Whether a refusal is about the condition: the wrong one, or none.
+fn demands_condition(status: StatusCode) -> bool {
+    matches!(status, StatusCode::PRECONDITION_FAILED | StatusCode::PRECONDITION_REQUIRED)
 }
 
 impl Rung {
@@ -301,7 +241,7 @@ impl Rung {
             crate::etag::Condition::None => Some(None),
             crate::etag::Condition::Match(value) => {
                 let value = HeaderValue::from_str(&value).ok()?;
-                Some(Some((reqwest::header::IF_MATCH, value)))
+                Some(Some((IF_MATCH, value)))
             }
         }
     }

@@ -1,13 +1,20 @@
 //! What a machine boots from next, once.
 
+mod change;
+
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::bmc::{Bmc, Deadline};
+use crate::bmc::Bmc;
 use crate::error::Error;
-use crate::resource::Resource;
+use crate::patience::Deadline;
+use crate::quirks::FirstBoot;
 use crate::system::System;
+
+const ENABLED: &str = "BootSourceOverrideEnabled";
+const TARGET: &str = "BootSourceOverrideTarget";
+const MODE: &str = "BootSourceOverrideMode";
 
 /// What to boot from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,18 +51,28 @@ impl System {
     /// Whether an override waits to be used; one that was used by a boot is Disabled again.
     #[must_use]
     pub fn override_enabled(&self) -> Option<&str> {
-        self.resource().text("Boot/BootSourceOverrideEnabled")
+        self.boot(ENABLED)
     }
 
     /// What the next boot is overridden to.
     #[must_use]
     pub fn override_target(&self) -> Option<&str> {
-        self.resource().text("Boot/BootSourceOverrideTarget")
+        self.boot(TARGET)
+    }
+
+    /// How the overridden boot starts, where the BMC says.
+    #[must_use]
+    pub fn override_mode(&self) -> Option<&str> {
+        self.boot(MODE)
+    }
+
+    fn boot(&self, name: &str) -> Option<&str> {
+        self.resource().text(&format!("Boot/{name}"))
     }
 }
 
 impl Bmc {
-    /// Makes a system boot from a target, once.
+    /// Makes a system boot from a target, once: Continuous is not known everywhere, and would reinstall a machine.
     ///
     /// # Errors
     /// The BMC has no override, not this target, or refused it.
@@ -66,20 +83,54 @@ impl Bmc {
         mode: BootMode,
         limit: Duration,
     ) -> Result<System, Error> {
-        let system = self.refresh(system).await?;
-        if system.resource().at("Boot").is_none() {
-            return Err(
-                self.not_supported("choosing what to boot from: it can only boot as its firmware is set")
-            );
+        let deadline = Deadline::after(limit);
+        let system = self.patiently(deadline, || self.refresh(system)).await?;
+        if *target == BootTarget::VirtualCd
+            && self.set_first_boot(&system, FirstBoot::VirtualCd, deadline).await?
+        {
+            return self.refresh(&system).await;
         }
-        let name = self.target_name(&system, target).await?;
+        if system.resource().at("Boot").is_none() {
+            return Err(self.not_supported(
+                "choosing what to boot from: it boots as its firmware is set, so set that to network boot",
+            ));
+        }
+        let boot = self.wanted(&system, target, mode).await?;
+        let armed = self.change_boot(&system, &boot, deadline).await?;
+        self.in_mode(armed, &boot, mode, deadline).await
+    }
+
+    /// Makes a system boot as its firmware is set.
+    ///
+    /// # Errors
+    /// The BMC refused it.
+    pub async fn clear_boot_override(&self, system: &System, limit: Duration) -> Result<System, Error> {
+        let deadline = Deadline::after(limit);
+        let system = self.patiently(deadline, || self.refresh(system)).await?;
+        self.set_first_boot(&system, FirstBoot::Normal, deadline).await?;
+        if matches!(system.override_enabled(), None | Some("Disabled")) {
+            return Ok(system);
+        }
+        let mut boot = Map::from_iter([(ENABLED.to_owned(), json!("Disabled"))]);
+        if self.quirks().await?.override_needs_mode() {
+            boot.insert(TARGET.into(), json!("None"));
+            boot.insert(MODE.into(), json!(system.override_mode().unwrap_or(BootMode::Uefi.name())));
+        }
+        self.change_boot(&system, &boot, deadline).await
+    }
+
+    async fn wanted(
+        &self,
+        system: &System,
+        target: &BootTarget,
+        mode: BootMode,
+    ) -> Result<Map<String, Value>, Error> {
         let mut boot = Map::new();
-        boot.insert("BootSourceOverrideEnabled".into(), json!("Once"));
-        boot.insert("BootSourceOverrideTarget".into(), json!(name));
-        // Left out where the BMC does not report it: some have none, some would start a BIOS job.
-        let reports_mode = system.resource().text("Boot/BootSourceOverrideMode").is_some();
-        if reports_mode || self.quirks().await?.override_needs_mode() {
-            boot.insert("BootSourceOverrideMode".into(), json!(mode.name()));
+        boot.insert(ENABLED.into(), json!("Once"));
+        boot.insert(TARGET.into(), json!(self.target_name(system, target).await?));
+        // Left out where the BMC does not report it: HPE and the GB200 have none.
+        if system.override_mode().is_some() || self.quirks().await?.override_needs_mode() {
+            boot.insert(MODE.into(), json!(mode.name()));
         }
         match target {
             BootTarget::UefiHttp(url) => {
@@ -90,50 +141,12 @@ impl Bmc {
             }
             BootTarget::VirtualCd | BootTarget::Pxe => {}
         }
-        self.patch_boot(&system, &boot, Deadline::after(limit)).await
-    }
-
-    /// Makes a system boot as its firmware is set.
-    ///
-    /// # Errors
-    /// The BMC refused it.
-    pub async fn clear_boot_override(&self, system: &System, limit: Duration) -> Result<System, Error> {
-        let system = self.refresh(system).await?;
-        if matches!(system.override_enabled(), None | Some("Disabled")) {
-            return Ok(system);
-        }
-        let boot = Map::from_iter([("BootSourceOverrideEnabled".to_owned(), json!("Disabled"))]);
-        self.patch_boot(&system, &boot, Deadline::after(limit)).await
-    }
-
-    /// Changes the boot settings: at the system, else at its settings object, where some keep what is pending.
-    async fn patch_boot(
-        &self,
-        system: &System,
-        boot: &Map<String, Value>,
-        deadline: Deadline,
-    ) -> Result<System, Error> {
-        let body = json!({ "Boot": boot });
-        let at_system = || self.patch(system.path(), system.resource().etag(), &body);
-        let answer = match self.patiently(deadline, at_system).await {
-            Err(refused @ Error::Said { status: 400 | 403 | 404 | 405 | 501, .. }) => {
-                match settings_object(system.resource()) {
-                    Some(path) => {
-                        let settings = self.get(&path).await?;
-                        self.patiently(deadline, || self.patch(&path, settings.etag(), &body)).await?
-                    }
-                    None => return Err(refused),
-                }
-            }
-            answer => answer?,
-        };
-        self.finished("the boot override", &answer, deadline).await?;
-        self.refresh(system).await
+        Ok(boot)
     }
 
     /// The name that this system has for a target.
     async fn target_name(&self, system: &System, target: &BootTarget) -> Result<String, Error> {
-        let usb_first = self.quirks().await?.virtual_cd_is_usb();
+        let usb_first = self.quirks().await?.virtual_cd_is_usb(system.model());
         let names: &[&str] = match target {
             BootTarget::VirtualCd if usb_first => &["UsbCd", "Cd"],
             BootTarget::VirtualCd => &["Cd", "UsbCd"],
@@ -155,8 +168,4 @@ impl Bmc {
             ))
         })
     }
-}
-
-fn settings_object(system: &Resource) -> Option<String> {
-    system.link("@Redfish.Settings/SettingsObject").map(ToOwned::to_owned)
 }

@@ -31,6 +31,19 @@ pub enum Error {
         /// How long it had.
         limit: Duration,
     },
+    /// It took an order, and what was ordered did not come about.
+    #[error(
+        "the BMC at {address} took the order, but {what} was not seen within {limit:?}: look at the machine's console \
+         and the BMC's log"
+    )]
+    NotSeen {
+        /// Where it is.
+        address: String,
+        /// What was waited for.
+        what: String,
+        /// How long.
+        limit: Duration,
+    },
     /// It was dead a moment ago, and is left alone for a while.
     #[error("the BMC at {address} did not answer {failures} times in a row; it is tried again in {left:?}")]
     Resting {
@@ -65,13 +78,16 @@ pub enum Error {
     },
     /// The user may not do this.
     #[error(
-        "the BMC at {address} does not allow its user to {what}: give the user the role of an operator or administrator"
+        "the BMC at {address} does not allow its user to {what} ({messages}): give the user the role of an operator or \
+         administrator"
     )]
     NotAllowed {
         /// Where it is.
         address: String,
         /// What was tried.
         what: String,
+        /// What it said.
+        messages: Messages,
     },
     /// It has no computer system.
     #[error("the BMC at {address} shows no computer system")]
@@ -115,6 +131,17 @@ pub enum Error {
         /// When to ask again, if it said so.
         after: Option<Duration>,
     },
+    /// It refused an image that is served over https.
+    #[error(
+        "the BMC at {address} did not take the image ({reason}). BMCs often do not trust the certificate of an https \
+         server: serve the image over http, or with a certificate whose issuer this BMC knows"
+    )]
+    ImageRefused {
+        /// Where it is.
+        address: String,
+        /// How it refused.
+        reason: Box<Error>,
+    },
     /// It refused.
     #[error("the BMC at {address} answered {status} to {what}: {messages}")]
     Said {
@@ -146,6 +173,7 @@ impl Error {
         match self {
             Self::Unreachable { .. } => "unreachable",
             Self::NotAnswered { .. } => "not-answered",
+            Self::NotSeen { .. } => "not-seen",
             Self::Resting { .. } => "resting",
             Self::Untrusted { .. } => "untrusted",
             Self::Trust(_) => "trust",
@@ -156,8 +184,30 @@ impl Error {
             Self::SeveralSystems { .. } => "several-systems",
             Self::NotSupported { .. } => "not-supported",
             Self::Busy { .. } => "busy",
+            Self::ImageRefused { .. } => "image-refused",
             Self::Said { .. } => "refused",
             Self::Malformed { .. } => "malformed",
+        }
+    }
+    /// Whether it is about what was asked for, so that other requests may still work.
+    pub(crate) const fn is_about_one_resource(&self) -> bool {
+        match self {
+            Self::Said { .. }
+            | Self::Malformed { .. }
+            | Self::NotAllowed { .. }
+            | Self::NotSupported { .. }
+            | Self::NotSeen { .. }
+            | Self::ImageRefused { .. } => true,
+            Self::Unreachable { .. }
+            | Self::NotAnswered { .. }
+            | Self::Resting { .. }
+            | Self::Untrusted { .. }
+            | Self::Trust(_)
+            | Self::BadCredentials { .. }
+            | Self::NoSystem { .. }
+            | Self::NoSuchSystem { .. }
+            | Self::SeveralSystems { .. }
+            | Self::Busy { .. } => false,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Which condition a BMC wants with a change: some want the version as they gave it, some without its `W/`, some any,
 //! and some fail on every condition. A ladder is climbed down once and the rung remembered.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// One way to write `If-Match`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub(crate) enum Rung {
 }
 
 const LADDER: [Rung; 4] = [Rung::Given, Rung::Strong, Rung::Any, Rung::Absent];
+/// Without a version, hardly any BMC wants a condition.
+const WITHOUT_VERSION: [Rung; 2] = [Rung::Absent, Rung::Any];
 
 /// What a rung comes to for a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,20 +46,22 @@ impl Rung {
     }
 }
 
-/// The ladder of one BMC.
+/// The ladder of one BMC: which rung it took after it had refused another.
 #[derive(Debug, Default)]
-pub(crate) struct EtagLadder(AtomicUsize);
+pub(crate) struct EtagLadder(Mutex<Option<Rung>>);
 
 impl EtagLadder {
-    /// The rungs to try, beginning with the one that worked last, each once.
-    pub(crate) fn rungs(&self) -> impl Iterator<Item = Rung> + use<> {
-        LADDER.into_iter().cycle().skip(self.0.load(Ordering::Relaxed)).take(LADDER.len())
+    /// The rungs to try for a version, beginning with the one that the BMC is known to take, each once.
+    pub(crate) fn rungs(&self, etag: Option<&str>) -> Vec<Rung> {
+        let ladder: &[Rung] = if etag.is_some() { &LADDER } else { &WITHOUT_VERSION };
+        let known = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rungs = ladder.to_vec();
+        rungs.sort_by_key(|rung| Some(*rung) != known);
+        rungs
     }
 
     pub(crate) fn remember(&self, rung: Rung) {
-        if let Some(position) = LADDER.iter().position(|known| *known == rung) {
-            self.0.store(position, Ordering::Relaxed);
-        }
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(rung);
     }
 }
 
@@ -68,10 +72,13 @@ mod tests {
     #[test]
     fn the_rung_that_worked_is_tried_first() {
         let ladder = EtagLadder::default();
-        assert_eq!(ladder.rungs().next(), Some(Rung::Given));
+        assert_eq!(ladder.rungs(Some("\"7\"")), LADDER);
+        assert_eq!(ladder.rungs(None), [Rung::Absent, Rung::Any]);
         ladder.remember(Rung::Any);
-        let rungs: Vec<Rung> = ladder.rungs().collect();
-        assert_eq!(rungs, [Rung::Any, Rung::Absent, Rung::Given, Rung::Strong]);
+        assert_eq!(ladder.rungs(Some("\"7\"")), [Rung::Any, Rung::Given, Rung::Strong, Rung::Absent]);
+        assert_eq!(ladder.rungs(None), [Rung::Any, Rung::Absent]);
+        ladder.remember(Rung::Strong);
+        assert_eq!(ladder.rungs(None), [Rung::Absent, Rung::Any]);
     }
 
     #[test]

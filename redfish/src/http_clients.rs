@@ -11,10 +11,20 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// How long an idle connection is kept. BMCs have few, and close them without a word.
 const IDLE: Duration = Duration::from_secs(20);
 
+/// The two ways to a BMC under one trust setting.
+#[derive(Debug, Clone)]
+pub struct HttpClient {
+    /// Over connections that are kept.
+    pub(crate) kept: reqwest::Client,
+    /// Over a connection of its own, which is closed behind it. BMCs close kept ones without a word, and of an action
+    /// that was sent into such a silence nobody could say whether it was carried out.
+    pub(crate) fresh: reqwest::Client,
+}
+
 /// The clients made so far. Share one of these.
 #[derive(Debug, Default)]
 pub struct HttpClients {
-    made: Mutex<HashMap<Trust, reqwest::Client>>,
+    made: Mutex<HashMap<Trust, HttpClient>>,
 }
 
 impl HttpClients {
@@ -22,7 +32,7 @@ impl HttpClients {
     ///
     /// # Errors
     /// The setting can't be used.
-    pub fn get(&self, trust: &Trust) -> Result<reqwest::Client, TrustError> {
+    pub fn get(&self, trust: &Trust) -> Result<HttpClient, TrustError> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = made.get(trust) {
             return Ok(client.clone());
@@ -38,17 +48,19 @@ impl HttpClients {
     }
 }
 
-fn build(trust: &Trust) -> Result<reqwest::Client, TrustError> {
-    reqwest::Client::builder()
-        .tls_backend_preconfigured(client_config(trust)?)
-        .connect_timeout(CONNECT)
-        .pool_idle_timeout(IDLE)
-        .pool_max_idle_per_host(1)
-        // A BMC that redirects would be given our token wherever it points.
-        .redirect(reqwest::redirect::Policy::none())
-        .no_proxy()
-        .build()
-        .map_err(TrustError::Client)
+fn build(trust: &Trust) -> Result<HttpClient, TrustError> {
+    let builder = || -> Result<reqwest::ClientBuilder, TrustError> {
+        Ok(reqwest::Client::builder()
+            .tls_backend_preconfigured(client_config(trust)?)
+            .connect_timeout(CONNECT)
+            .pool_idle_timeout(IDLE)
+            // A BMC that redirects would be given our token wherever it points.
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy())
+    };
+    let kept = builder()?.pool_max_idle_per_host(1).build().map_err(TrustError::Client)?;
+    let fresh = builder()?.pool_max_idle_per_host(0).build().map_err(TrustError::Client)?;
+    Ok(HttpClient { kept, fresh })
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! What a machine is made of, part by part. Read after a host is known, and never in a hurry.
 
+use std::collections::HashSet;
+
 use crate::bmc::Bmc;
 use crate::error::Error;
 use crate::resource::Resource;
@@ -87,8 +89,12 @@ impl Bmc {
     /// reason to lose a host.
     ///
     /// # Errors
-    /// The BMC does not answer at all.
+    /// The BMC does not answer at all, or needs too long for all of it.
     pub async fn inventory(&self, system: &System) -> Result<Inventory, Error> {
+        self.within_limit("the inventory", self.read_inventory(system)).await
+    }
+
+    async fn read_inventory(&self, system: &System) -> Result<Inventory, Error> {
         let resource = system.resource();
         let processors = self.parts(resource.link("Processors")).await?;
         let memory = self.parts(resource.link("Memory")).await?;
@@ -110,56 +116,31 @@ impl Bmc {
     }
 
     async fn drives(&self, storage: Option<&str>) -> Result<Vec<Drive>, Error> {
+        let controllers = self.parts(storage).await?;
+        // In their order, and each once: two controllers may reach the same drive.
+        let mut paths: Vec<&str> = Vec::new();
+        let mut seen = HashSet::new();
+        paths.extend(
+            controllers
+                .iter()
+                .flat_map(|controller| controller.links("Drives"))
+                .filter(|path| seen.insert(*path)),
+        );
         let mut drives = Vec::new();
-        for controller in self.parts(storage).await? {
-            for path in controller.links("Drives").into_iter().take(MOST_PARTS.saturating_sub(drives.len())) {
-                drives.extend(self.told(path).await?.as_ref().filter(|part| is_present(part)).map(drive));
-            }
+        for path in paths.into_iter().take(MOST_PARTS) {
+            drives.extend(self.told(path).await?.as_ref().filter(|part| is_present(part)).map(drive));
         }
         Ok(drives)
     }
 
     async fn parts(&self, collection: Option<&str>) -> Result<Vec<Resource>, Error> {
         let Some(collection) = collection else { return Ok(Vec::new()) };
-        let members = match self.members(collection).await {
-            Ok(members) => members,
-            Err(error) if tells_nothing(&error) => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
+        let members = self.told_members(collection).await?;
         let mut parts = Vec::new();
         for path in members.iter().take(MOST_PARTS) {
             parts.extend(self.told(path).await?);
         }
         Ok(parts)
-    }
-
-    /// A resource, if the BMC tells it.
-    async fn told(&self, path: &str) -> Result<Option<Resource>, Error> {
-        match self.get(path).await {
-            Ok(resource) => Ok(Some(resource)),
-            Err(error) if tells_nothing(&error) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-}
-
-/// A BMC that has dropped a part, or stumbles over it, still has the others.
-fn tells_nothing(error: &Error) -> bool {
-    match error {
-        Error::Said { .. }
-        | Error::Malformed { .. }
-        | Error::NotAllowed { .. }
-        | Error::NotSupported { .. } => true,
-        Error::Unreachable { .. }
-        | Error::NotAnswered { .. }
-        | Error::Resting { .. }
-        | Error::Untrusted { .. }
-        | Error::Trust(_)
-        | Error::BadCredentials { .. }
-        | Error::NoSystem { .. }
-        | Error::NoSuchSystem { .. }
-        | Error::SeveralSystems { .. }
-        | Error::Busy { .. } => false,
     }
 }
 

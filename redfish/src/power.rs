@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::bmc::{Bmc, Deadline, pauses};
+use crate::bmc::Bmc;
 use crate::error::Error;
+use crate::patience::{Deadline, pauses};
 use crate::resource::Resource;
 use crate::system::{Power, System};
 
@@ -143,8 +144,8 @@ impl Bmc {
                 return Ok(now);
             }
             if look >= deadline.left() {
-                let what = format!("by being {goal:?} (it is {:?})", now.power());
-                return Err(Error::NotAnswered { address: self.address().to_string(), what, limit });
+                let what = format!("the machine being {goal:?} (it is {:?})", now.power());
+                return Err(self.not_seen(what, deadline));
             }
             tokio::time::sleep(look).await;
         }

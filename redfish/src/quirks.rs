@@ -3,6 +3,8 @@
 //! No other file knows a vendor. Each habit names where it was seen; most habits need no entry here, because the
 //! client looks at what the BMC offers instead of at who made it.
 
+use serde_json::{Value, json};
+
 use crate::resource::Resource;
 
 /// Who made the BMC's firmware, as far as it matters.
@@ -22,6 +24,24 @@ pub struct Quirks {
     maker: Maker,
 }
 
+/// A change of a manager's own attributes, which does what an override does elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AttributeChange {
+    /// Where the attributes are.
+    pub(crate) path: String,
+    /// What they become.
+    pub(crate) body: Value,
+}
+
+/// Which drive an old iDRAC boots from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FirstBoot {
+    /// The virtual CD, once.
+    VirtualCd,
+    /// As the firmware is set.
+    Normal,
+}
+
 impl Quirks {
     /// Classifies a BMC by its service root: Vendor where it is given, else the names under Oem, else the product.
     #[must_use]
@@ -38,18 +58,57 @@ impl Quirks {
         Self { maker }
     }
 
-    /// Mode, Enabled and Target of an override must come together, or the PATCH is refused (sushy, AMI MegaRAC and
-    /// ASRockRack).
+    /// Mode, Enabled and Target of an override must come together, or the PATCH is refused (seen on AMI MegaRAC,
+    /// also under ASRockRack's name).
     #[must_use]
     pub fn override_needs_mode(self) -> bool {
         self.maker == Maker::Ami
     }
 
-    /// `Cd` is the physical drive; the virtual one is called `UsbCd` (ironic's Supermicro vendor code).
+    /// `Cd` is the physical drive; the virtual one is called `UsbCd`. On Supermicro X11 to X13, but not on the ARS-111GL
+    /// (sushy, `set_system_boot_options`).
     #[must_use]
-    pub fn virtual_cd_is_usb(self) -> bool {
-        self.maker == Maker::Supermicro
+    pub fn virtual_cd_is_usb(self, model: Option<&str>) -> bool {
+        let calls_it_cd = model.is_some_and(|model| model.to_lowercase().starts_with("ars-111gl"));
+        self.maker == Maker::Supermicro && !calls_it_cd
     }
+
+    /// The settings object of a system (`/SD`) is for the BIOS alone, not for the override (AMI MegaRAC).
+    #[must_use]
+    pub fn settings_are_for_firmware_only(self) -> bool {
+        self.maker == Maker::Ami
+    }
+
+    /// How the virtual CD is chosen on an iDRAC9 with firmware before 6.00, where `Cd` is the physical drive and nothing
+    /// in the override names the virtual one (sushy-oem-idrac, `set_virtual_boot_device`; the attributes stand in the
+    /// manager's attribute registry).
+    #[must_use]
+    pub(crate) fn first_boot(self, manager: &Resource, first: FirstBoot) -> Option<AttributeChange> {
+        if !self.may_choose_by_attribute() || major_version(manager)? >= 6 {
+            return None;
+        }
+        let named =
+            manager.links("Links/Oem/Dell/DellAttributes").into_iter().find(|path| path.contains("iDRAC"));
+        let default = format!("{}/Attributes", manager.path().trim_end_matches('/'));
+        let attributes = match first {
+            FirstBoot::VirtualCd => {
+                json!({ "ServerBoot.1.BootOnce": "Enabled", "ServerBoot.1.FirstBootDevice": "VCD-DVD" })
+            }
+            FirstBoot::Normal => json!({ "ServerBoot.1.FirstBootDevice": "Normal" }),
+        };
+        let path = named.map_or(default, ToOwned::to_owned);
+        Some(AttributeChange { path, body: json!({ "Attributes": attributes }) })
+    }
+
+    /// Whether it is worth reading the manager for [`Self::first_boot`].
+    #[must_use]
+    pub(crate) fn may_choose_by_attribute(self) -> bool {
+        self.maker == Maker::Dell
+    }
+}
+
+fn major_version(manager: &Resource) -> Option<u32> {
+    manager.text("FirmwareVersion")?.split('.').next()?.parse().ok()
 }
 
 fn maker(name: &str) -> Maker {
@@ -96,5 +155,26 @@ mod tests {
         ] {
             assert_eq!(Quirks::of(&Resource::new("/", None, root.clone())).maker, expected, "{root}");
         }
+    }
+
+    #[test]
+    fn an_old_idrac_chooses_the_virtual_cd_by_attribute_and_a_new_one_does_not() {
+        let manager = |version: &str, links: Value| {
+            Resource::new(
+                "/m/1",
+                None,
+                json!({"FirmwareVersion": version, "Links": {"Oem": {"Dell": links}}}),
+            )
+        };
+        let dell = Quirks { maker: Maker::Dell };
+        let linked = json!({"DellAttributes": [{"@odata.id": "/a/System.Embedded.1"}, {"@odata.id": "/a/iDRAC.Embedded.1"}]});
+        let path =
+            |version, links| dell.first_boot(&manager(version, links), FirstBoot::VirtualCd).map(|c| c.path);
+        assert_eq!(path("5.10.50.00", linked), Some("/a/iDRAC.Embedded.1".into()));
+        assert_eq!(path("4.40.00.00", json!({})), Some("/m/1/Attributes".into()));
+        assert_eq!(path("6.00.30.00", json!({})), None);
+        assert_eq!(path("unknown", json!({})), None);
+        let other = Quirks { maker: Maker::Other };
+        assert_eq!(other.first_boot(&manager("1.0", json!({})), FirstBoot::VirtualCd), None);
     }
 }

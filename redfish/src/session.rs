@@ -2,8 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use reqwest::StatusCode;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
-use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use crate::credentials::Credentials;
@@ -49,7 +49,7 @@ pub(crate) async fn log_in(
     credentials: &Credentials,
 ) -> Result<Authentication, Error> {
     let body = json!({ "UserName": credentials.username(), "Password": credentials.password() });
-    let request = Request::with_body(Method::POST, sessions.unwrap_or(SESSIONS), &body);
+    let request = Request::log_in(sessions.unwrap_or(SESSIONS), &body);
     let answer = transport.send(&request).await?;
     if answer.status.is_success()
         && let Some(session) = of_answer(&answer)

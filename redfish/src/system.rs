@@ -3,6 +3,7 @@
 use crate::bmc::{Bmc, Changed};
 use crate::error::Error;
 use crate::resource::Resource;
+use crate::uuid::MachineUuid;
 
 /// As many systems of one BMC as are looked at to find the one that can be reset.
 const MOST_SYSTEMS: usize = 16;
@@ -98,6 +99,13 @@ impl System {
         self.resource.text("UUID").map(str::to_lowercase)
     }
 
+    /// Whether it is the machine of this UUID, in whichever byte order the two tell it.
+    #[must_use]
+    pub fn has_uuid(&self, uuid: MachineUuid) -> bool {
+        let own = self.resource.text("UUID").and_then(MachineUuid::parse);
+        own.is_some_and(|own| own.is_same_machine(uuid))
+    }
+
     /// Power.
     #[must_use]
     pub fn power(&self) -> Power {
@@ -170,6 +178,10 @@ impl Bmc {
     /// # Errors
     /// There is none, none of that id, or several and none was named.
     pub async fn system(&self, id: Option<&str>) -> Result<System, Error> {
+        self.within_limit("which system it has", self.find_system(id)).await
+    }
+
+    async fn find_system(&self, id: Option<&str>) -> Result<System, Error> {
         if let (None, Some(path)) = (id, self.address().system()) {
             let path = path.to_owned();
             return Ok(System { resource: self.get(&path).await? });

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 
-use crate::bmc::{Bmc, Deadline};
+use crate::bmc::Bmc;
 use crate::error::Error;
 use crate::message::Messages;
+use crate::patience::Deadline;
 use crate::resource::Resource;
 use crate::transport::Answer;
 
@@ -52,8 +53,7 @@ impl Bmc {
                 Err(error) => return Err(error),
             }
             if LOOK >= deadline.left() {
-                let (address, what) = (self.address().to_string(), what.to_owned());
-                return Err(Error::NotAnswered { address, what, limit: LOOK });
+                return Err(self.not_seen(format!("the end of the {what}"), deadline));
             }
             tokio::time::sleep(LOOK).await;
         }

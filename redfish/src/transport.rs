@@ -14,6 +14,7 @@ use tokio::sync::Semaphore;
 use crate::address::Address;
 use crate::breaker::{Breaker, Permit, Rest};
 use crate::error::Error;
+use crate::http_clients::HttpClient;
 use crate::resource::Resource;
 use crate::trust::Untrusted;
 
@@ -22,6 +23,8 @@ use crate::trust::Untrusted;
 pub struct Limits {
     /// For one request.
     pub request: Duration,
+    /// For reading what takes many requests, such as an inventory.
+    pub reading: Duration,
     /// For the body of one answer, in bytes.
     pub body: usize,
     /// How many requests at once.
@@ -35,33 +38,60 @@ impl Default for Limits {
         Self {
             // iDRACs have been seen to take 18 s for an honest answer.
             request: Duration::from_secs(30),
-            body: 8 << 20,
+            reading: Duration::from_secs(600),
+            // The largest resources of real BMCs have some hundred thousand bytes. In memory, JSON that is made for it
+            // takes twenty times as much as on the wire.
+            body: 2 << 20,
             at_once: 2,
             rest: Rest { after: 3, interval: Duration::from_secs(60) },
         }
     }
 }
 
+/// Whether a request that may or may not have been carried out is sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Repeat {
+    /// It does no harm.
+    Harmless,
+    /// It could do twice what was wanted once.
+    Never,
+}
+
 /// One request, before it is known who sends it.
 #[derive(Clone)]
 pub(crate) struct Request<'a> {
-    pub(crate) method: Method,
-    pub(crate) path: &'a str,
-    pub(crate) body: Option<&'a Value>,
-    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    method: Method,
+    path: &'a str,
+    body: Option<&'a Value>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    repeat: Repeat,
 }
 
 impl<'a> Request<'a> {
     pub(crate) fn get(path: &'a str) -> Self {
-        Self { method: Method::GET, path, body: None, headers: Vec::new() }
-    }
-
-    pub(crate) fn with_body(method: Method, path: &'a str, body: &'a Value) -> Self {
-        Self { method, path, body: Some(body), headers: Vec::new() }
+        Self::new(Method::GET, path, None, Repeat::Harmless)
     }
 
     pub(crate) fn delete(path: &'a str) -> Self {
-        Self { method: Method::DELETE, path, body: None, headers: Vec::new() }
+        Self::new(Method::DELETE, path, None, Repeat::Harmless)
+    }
+
+    /// What is set twice to the same is set.
+    pub(crate) fn change(path: &'a str, body: &'a Value) -> Self {
+        Self::new(Method::PATCH, path, Some(body), Repeat::Harmless)
+    }
+
+    /// At worst there is a session too many, until it ends by itself.
+    pub(crate) fn log_in(path: &'a str, body: &'a Value) -> Self {
+        Self::new(Method::POST, path, Some(body), Repeat::Harmless)
+    }
+
+    pub(crate) fn action(path: &'a str, body: &'a Value) -> Self {
+        Self::new(Method::POST, path, Some(body), Repeat::Never)
+    }
+
+    fn new(method: Method, path: &'a str, body: Option<&'a Value>, repeat: Repeat) -> Self {
+        Self { method, path, body, headers: Vec::new(), repeat }
     }
 
     pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
@@ -119,7 +149,7 @@ impl Answer {
 /// The way to one BMC.
 #[derive(Debug)]
 pub(crate) struct Transport {
-    http: reqwest::Client,
+    http: HttpClient,
     address: Address,
     limits: Limits,
     turns: Semaphore,
@@ -128,7 +158,7 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    pub(crate) fn new(http: reqwest::Client, address: Address, limits: Limits) -> Self {
+    pub(crate) fn new(http: HttpClient, address: Address, limits: Limits) -> Self {
         Self {
             http,
             address,
@@ -143,20 +173,26 @@ impl Transport {
         &self.address
     }
 
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
+    }
+
     /// Sends a request and reads its answer, whatever its status.
     ///
-    /// A read whose connection broke is sent once more: BMCs close idle connections without a word.
+    /// BMCs close idle connections without a word: what does no harm twice is sent once more when its connection broke,
+    /// and what could do harm gets a connection of its own.
     pub(crate) async fn send(&self, request: &Request<'_>) -> Result<Answer, Error> {
         // Waiting for one's turn is no failure of the BMC, and is bounded by the turns of others.
         let Ok(_turn) = self.turns.acquire().await else { return Err(self.not_answered(request)) };
         self.permit()?;
-        let answer = match self.once(request).await {
-            Err(Error::Unreachable { source, .. })
-                if request.method == Method::GET && !source.is_connect() =>
-            {
-                self.once(request).await
-            }
-            answer => answer,
+        let answer = match request.repeat {
+            Repeat::Never => self.once(&self.http.fresh, request).await,
+            Repeat::Harmless => match self.once(&self.http.kept, request).await {
+                Err(Error::Unreachable { source, .. }) if !source.is_connect() => {
+                    self.once(&self.http.fresh, request).await
+                }
+                answer => answer,
+            },
         };
         let mut breaker = self.breaker.lock().unwrap_or_else(PoisonError::into_inner);
         match &answer {
@@ -178,16 +214,15 @@ impl Transport {
         }
     }
 
-    async fn once(&self, request: &Request<'_>) -> Result<Answer, Error> {
-        tokio::time::timeout(self.limits.request, self.exchange(request))
+    async fn once(&self, http: &reqwest::Client, request: &Request<'_>) -> Result<Answer, Error> {
+        tokio::time::timeout(self.limits.request, self.exchange(http, request))
             .await
             .unwrap_or_else(|_| Err(self.not_answered(request)))
     }
 
-    async fn exchange(&self, request: &Request<'_>) -> Result<Answer, Error> {
+    async fn exchange(&self, http: &reqwest::Client, request: &Request<'_>) -> Result<Answer, Error> {
         let url = self.address.url(request.path);
-        let mut builder = self
-            .http
+        let mut builder = http
             .request(request.method.clone(), url)
             .header("Accept", "application/json")
             .header("OData-Version", "4.0");

@@ -192,7 +192,7 @@ async fn power_that_does_not_change_is_noticed() {
         (Power::On, pair.bmc.power_on(&system, limits).await)
     };
     let error = changed.unwrap_err();
-    assert!(error.to_string().contains(&format!("by being {goal:?}")), "{error}");
+    assert!(error.to_string().contains(&format!("being {goal:?}")), "{error}");
 }
 
 #[tokio::test]
