@@ -30,11 +30,10 @@ use self::identity::Identity;
 use self::resource::Resource;
 use self::sessions::Sessions;
 use self::tasks::Tasks;
-use crate::clock::{Clock, Moment};
+use crate::clock::{Clock, Moment, Pace};
 use crate::faults::{Fault, Faults};
 use crate::machine::Machine;
 use crate::machine::media::Slot;
-use crate::machine::power::Timing;
 use crate::profiles::Profile;
 use crate::profiles::habits::{ETagForm, IfMatch};
 
@@ -60,7 +59,7 @@ pub struct Bmc {
     pub faults: Faults,
     credentials: Arc<Credentials>,
     clock: Clock,
-    timing: Timing,
+    pace: Pace,
     sessions: Sessions,
     tasks: Tasks,
     requests: u64,
@@ -74,16 +73,16 @@ impl Bmc {
         identity: Identity,
         credentials: Arc<Credentials>,
         clock: Clock,
-        timing: Timing,
+        pace: Pace,
     ) -> Self {
         Self {
             profile,
             identity,
-            machine: new_machine(profile, timing),
+            machine: new_machine(profile, pace),
             faults: Faults::default(),
             credentials,
             clock,
-            timing,
+            pace,
             sessions: Sessions::default(),
             tasks: Tasks::default(),
             requests: 0,
@@ -92,7 +91,7 @@ impl Bmc {
 
     /// As new: machine off, no media, no override, no sessions, no faults, no log.
     pub fn reset_to_new(&mut self) {
-        self.machine = new_machine(self.profile, self.timing);
+        self.machine = new_machine(self.profile, self.pace);
         self.faults.clear();
         self.sessions = Sessions::default();
         self.tasks = Tasks::default();
@@ -327,8 +326,11 @@ impl Bmc {
     }
 }
 
-fn new_machine(profile: &Profile, timing: Timing) -> Machine {
-    Machine::new(timing, profile.media.slots.iter().map(|slot| Slot::new(slot.id.to_owned())).collect())
+fn new_machine(profile: &Profile, pace: Pace) -> Machine {
+    Machine::new(
+        profile.timing.at(pace),
+        profile.media.slots.iter().map(|slot| Slot::new(slot.id.to_owned())).collect(),
+    )
 }
 
 /// The JSON object in a body.

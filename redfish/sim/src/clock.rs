@@ -10,6 +10,24 @@ use jiff::{SignedDuration, Timestamp};
 /// A point in time: how long after the simulator's start.
 pub type Moment = Duration;
 
+/// How fast machines and BMCs do what they do: a multiple of the times in their profile.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace(f64);
+
+impl Pace {
+    /// The pace by this factor; what is no sensible factor counts as 1.
+    #[must_use]
+    pub fn new(factor: f64) -> Self {
+        Self(if factor.is_finite() && factor >= 0.0 { factor.min(1000.0) } else { 1.0 })
+    }
+
+    /// How long this takes at this pace.
+    #[must_use]
+    pub fn of(self, time: Duration) -> Duration {
+        time.mul_f64(self.0)
+    }
+}
+
 /// Where moments come from.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bmc::identity::Identity;
 use crate::bmc::{Bmc, Credentials};
-use crate::clock::Clock;
+use crate::clock::{Clock, Pace};
 use crate::control;
 use crate::host::{Host, World};
 use crate::os::BootedOs;
@@ -37,7 +37,7 @@ pub struct FleetConfig {
     pub tls: bool,
     /// How long every answer takes at least.
     pub latency: Duration,
-    /// How long a machine takes for power and boot, as a multiple of its profile's times.
+    /// How long machines and BMCs take for what they do, as a multiple of their profile's times.
     pub pace: f64,
     /// Who may log in.
     pub credentials: Credentials,
@@ -158,9 +158,8 @@ impl Fleet {
         let bound = listener.local_addr().map_err(|error| FleetError::Listen(at, error))?.port();
         self.port.get_or_init(|| bound);
 
-        let timing = profile.timing.scaled(self.config.pace);
-        let bmc =
-            Bmc::new(profile, Identity::of(address), self.credentials.clone(), self.world.clock, timing);
+        let pace = Pace::new(self.config.pace);
+        let bmc = Bmc::new(profile, Identity::of(address), self.credentials.clone(), self.world.clock, pace);
         let host = Host::new(bmc, self.world.clone());
         let server = Arc::new(Server {
             host: host.clone(),

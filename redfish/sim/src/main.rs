@@ -50,7 +50,8 @@ struct Args {
     #[arg(long, env = "REDFISH_SIM_LATENCY", default_value = "0ms", value_parser = duration)]
     latency: Duration,
 
-    /// How long machines take to power on and boot, as a multiple of their profile's times (seconds)
+    /// How long machines and BMCs take for power, boot, media and jobs, as a multiple of their
+    /// profile's times (seconds)
     #[arg(long, env = "REDFISH_SIM_PACE", default_value_t = 1.0)]
     pace: f64,
 

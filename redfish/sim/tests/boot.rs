@@ -29,6 +29,21 @@ async fn wait_inserted(rig: &Rig, path: &str, wanted: bool) {
     panic!("{path} did not become Inserted: {wanted}");
 }
 
+async fn wait_accepted(rig: &Rig, kind: &str) {
+    for _ in 0..200 {
+        if rig.reset(kind).await.status().is_success() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("{kind} stayed refused");
+}
+
+/// Slow enough that what it refuses for a moment is met by the next request.
+async fn slow(profile: &str) -> Rig {
+    Rig::with(FleetConfig { profiles: vec![by_name(profile).unwrap()], pace: 0.5, ..config() }).await
+}
+
 /// Boots from a slot once, and looks at what the machine did.
 async fn boots_from(rig: &Rig, url: &str, override_at: &str) {
     assert!(rig.reset("On").await.status().is_success());
@@ -112,7 +127,7 @@ async fn plain_boots_over_http_and_refuses_what_it_does_not_know() {
 
 #[tokio::test]
 async fn dell_lingers_after_an_eject_and_refuses_the_same_power_twice() {
-    let (rig, url) = (Rig::start("dell-idrac").await, image().await);
+    let (rig, url) = (slow("dell-idrac").await, image().await);
     let slots = rig.slots().await;
     assert_eq!(slots.len(), 4, "under Systems and Managers both");
     let slot = rig.get(&slots[0]).await;
@@ -129,23 +144,30 @@ async fn dell_lingers_after_an_eject_and_refuses_the_same_power_twice() {
     rig.reset("ForceOff").await;
     rig.until("/PowerState", "Off").await;
     assert_eq!(rig.reset("On").await.status(), StatusCode::CONFLICT, "just after power-off");
-    tokio::time::sleep(Duration::from_millis(1100)).await;
-    assert_eq!(rig.reset("On").await.status(), 204);
+    wait_accepted(&rig, "On").await;
 }
 
 #[tokio::test]
 async fn dell_changes_the_mode_by_a_job_that_is_hidden_for_a_moment() {
-    let rig = Rig::start("dell-idrac").await;
+    let rig = slow("dell-idrac").await;
     let mut boot = once("Pxe");
     boot["Boot"]["BootSourceOverrideMode"] = json!("Legacy");
     let answer = rig.patch(&rig.system().await, boot).await;
     assert_eq!(answer.status(), StatusCode::ACCEPTED);
     let task = header(&answer, "location");
     assert_eq!(rig.send(Method::GET, &task, &[], None).await.status(), StatusCode::NOT_FOUND);
-    tokio::time::sleep(Duration::from_millis(600)).await;
-    assert_eq!(rig.get(&task).await["TaskState"], "Running");
-    tokio::time::sleep(Duration::from_millis(1500)).await;
-    assert_eq!(rig.get(&task).await["TaskState"], "Completed");
+    for _ in 0..200 {
+        let answer = rig.send(Method::GET, &task, &[], None).await;
+        if answer.status() != StatusCode::NOT_FOUND {
+            let body: Value = answer.json().await.unwrap();
+            match body["TaskState"].as_str().unwrap() {
+                "Completed" => return,
+                state => assert_eq!(state, "Running"),
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("the job was not done");
 }
 
 #[tokio::test]
@@ -181,7 +203,7 @@ async fn hpe_refuses_boot_changes_during_post() {
 
 #[tokio::test]
 async fn supermicro_wants_little_with_an_insert_and_much_with_a_boot_change() {
-    let (rig, url) = (Rig::start("supermicro").await, image().await);
+    let (rig, url) = (slow("supermicro").await, image().await);
     let path = rig.slots().await.remove(0);
     assert!(path.starts_with("/redfish/v1/Managers/"), "linked from the System: {path}");
     let slot = rig.get(&path).await;
@@ -297,4 +319,28 @@ async fn the_hook_lives_on_the_machine() {
     OS.told.notified().await;
     let disk = BootSource::Disk { installed: "installed".to_owned() };
     assert_eq!(*OS.seen.lock().unwrap(), [BootSource::Network, disk]);
+}
+
+#[tokio::test]
+async fn the_pace_is_that_of_media_jobs_and_rests_too() {
+    let at_once = |name| FleetConfig { profiles: vec![by_name(name).unwrap()], pace: 0.0, ..config() };
+    let (rig, url) = (Rig::with(at_once("dell-idrac")).await, image().await);
+    let path = rig.slots().await.remove(0);
+    let slot = rig.get(&path).await;
+    assert_eq!(rig.post(&target(&slot, "InsertMedia"), json!({ "Image": url })).await.status(), 204);
+    assert_eq!(rig.post(&target(&slot, "EjectMedia"), json!({})).await.status(), 204);
+    assert_eq!(rig.get(&path).await["Inserted"], false, "it does not linger");
+    let mut boot = once("Pxe");
+    boot["Boot"]["BootSourceOverrideMode"] = json!("Legacy");
+    let job = header(&rig.patch(&rig.system().await, boot).await, "location");
+    assert_eq!(rig.get(&job).await["TaskState"], "Completed");
+    for kind in ["On", "ForceOff", "On"] {
+        assert_eq!(rig.reset(kind).await.status(), 204, "{kind}");
+    }
+
+    let rig = Rig::with(at_once("supermicro")).await;
+    let path = rig.slots().await.remove(0);
+    let insert = target(&rig.get(&path).await, "InsertMedia");
+    assert_eq!(rig.post(&insert, json!({ "Image": url })).await.status(), StatusCode::ACCEPTED);
+    assert_eq!(rig.get(&path).await["Inserted"], true);
 }

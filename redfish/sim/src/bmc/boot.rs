@@ -164,12 +164,14 @@ impl Bmc {
             Err(refusal) => return *refusal,
         };
         wanted.obeyed = !self.faults.strikes(Fault::IgnoredOverride, &request.path);
-        let by_job = self.profile.boot.mode == BootMode::ByJob && wanted.mode != self.machine.boot().mode;
+        let changes_mode = wanted.mode != self.machine.boot().mode;
         self.machine.set_override(now, who, wanted);
-        if by_job {
-            return self.job(now);
+        match self.profile.boot.mode {
+            BootMode::ByJob { hidden, takes } if changes_mode => self.job(now, hidden, takes),
+            BootMode::ByJob { .. } | BootMode::Kept | BootMode::Absent | BootMode::FallsBack => {
+                self.changed(found, now)
+            }
         }
-        self.changed(found, now)
     }
 
     /// The answer to a change that is done: the resource as it is now.
@@ -185,13 +187,9 @@ impl Bmc {
         Answer::json(StatusCode::OK, body).with(header::ETAG, &etag)
     }
 
-    fn job(&mut self, now: Moment) -> Answer {
-        let task = self.tasks.begin(
-            now,
-            "Configure: BIOS.Setup.1-1",
-            Duration::from_millis(500),
-            Duration::from_secs(2),
-        );
+    fn job(&mut self, now: Moment, hidden: Duration, takes: Duration) -> Answer {
+        let (hidden, takes) = (self.pace.of(hidden), self.pace.of(takes));
+        let task = self.tasks.begin(now, "Configure: BIOS.Setup.1-1", hidden, takes);
         let path = resource::path(self.profile, &Resource::Task(task.id));
         Answer::empty(StatusCode::ACCEPTED).with(header::LOCATION, &path)
     }

@@ -116,7 +116,7 @@ impl Bmc {
         if habits.control == MediaControl::EjectWhenInserted && !shown {
             return Answer::not_found(&request.path);
         }
-        let lingers = now.saturating_add(habits.lingers);
+        let lingers = now.saturating_add(self.pace.of(habits.lingers));
         self.machine.eject(now, who, slot, lingers);
         self.media_reply("Eject virtual media", now).1
     }
@@ -133,7 +133,7 @@ impl Bmc {
             return Answer::unknown_property(key);
         }
         let inserted = body.get("Inserted").and_then(Value::as_bool);
-        let lingers = now.saturating_add(self.profile.media.lingers);
+        let lingers = now.saturating_add(self.pace.of(self.profile.media.lingers));
         match (body.get("Image"), inserted) {
             (Some(Value::Null), _) | (None, Some(false)) => {
                 self.machine.eject(now, who, slot, lingers);
@@ -186,6 +186,7 @@ impl Bmc {
             MediaReply::NoContent => (now, Answer::empty(StatusCode::NO_CONTENT)),
             MediaReply::SuccessMessage => (now, success()),
             MediaReply::Accepted { location, takes } => {
+                let takes = self.pace.of(takes);
                 let task = self.tasks.begin(now, name, Duration::ZERO, takes);
                 let at = Resource::Task(task.id);
                 let path = resource::path(self.profile, &at);

@@ -88,7 +88,8 @@ impl Bmc {
 
     fn rests(&self, kind: ResetType, now: Moment) -> bool {
         let off = self.machine.off_since().filter(|off| !off.is_zero());
-        let too_soon = off.is_some_and(|off| now.saturating_sub(off) < self.profile.reset.rests);
+        let too_soon =
+            off.is_some_and(|off| now.saturating_sub(off) < self.pace.of(self.profile.reset.rests));
         too_soon && matches!(kind, ResetType::On | ResetType::ForceOn | ResetType::PushPowerButton)
     }
 

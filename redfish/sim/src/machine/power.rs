@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::boot::BootSource;
-use crate::clock::Moment;
+use crate::clock::{Moment, Pace};
 
 /// How long things take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,16 +32,15 @@ impl Timing {
         force_off: Duration::ZERO,
     };
 
-    /// The same, `factor` times as long.
+    /// The same, at this pace.
     #[must_use]
-    pub fn scaled(self, factor: f64) -> Self {
-        let factor = if factor.is_finite() && factor >= 0.0 { factor.min(1000.0) } else { 1.0 };
+    pub fn at(self, pace: Pace) -> Self {
         Self {
-            power_on: self.power_on.mul_f64(factor),
-            post: self.post.mul_f64(factor),
-            os_start: self.os_start.mul_f64(factor),
-            shutdown: self.shutdown.mul_f64(factor),
-            force_off: self.force_off.mul_f64(factor),
+            power_on: pace.of(self.power_on),
+            post: pace.of(self.post),
+            os_start: pace.of(self.os_start),
+            shutdown: pace.of(self.shutdown),
+            force_off: pace.of(self.force_off),
         }
     }
 }

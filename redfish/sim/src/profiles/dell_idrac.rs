@@ -1,105 +1,71 @@
-//! Dell PowerEdge with an iDRAC9.
-//!
-//! Its habits: virtual media under Systems and Managers both, in slots of different names; a slot
-//! that still says "Inserted" after an eject and answers 500 to an insert at once after; 409 when the
-//! machine is in the wanted power state already, and "On" refused just after power went off; a change
-//! of the boot mode is a job, whose task is 404 for a moment; power is On or Off, nothing between; no
-//! ETags worth the name.
+//! Dell PowerEdge with an iDRAC9: in what it differs from a plain BMC.
 
 use std::time::Duration;
 
 use super::habits::*;
+use super::plain::{PLAIN, RESET_TYPES, SLOWER, TARGETS};
 use crate::machine::boot::Target;
-use crate::machine::power::{ResetType, Timing};
+use crate::machine::power::ResetType;
 
 pub(super) static PROFILE: Profile = Profile {
     name: "dell-idrac",
-    names: Names {
-        vendor: Some("Dell"),
-        product: Some("Integrated Dell Remote Access Controller"),
-        oem: Some("Dell"),
-        redfish_version: "1.17.0",
-        system: "System.Embedded.1",
-        manager: "iDRAC.Embedded.1",
-        chassis: "System.Embedded.1",
-        storage: "RAID.Integrated.1-1",
-        settings: "Settings",
-        manufacturer: "Dell Inc.",
-        model: "PowerEdge R650",
-        sku: "B7S1MD1",
-        bios: "1.12.1",
-        manager_model: "15G Monolithic",
-        firmware: "7.00.60.00",
-        processor: "Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz",
-        processor_vendor: "Intel",
-    },
-    schemas: Schemas {
-        root: "v1_11_0",
-        system: "v1_18_0",
-        manager: "v1_15_0",
-        media: "v1_4_0",
-        chassis: "v1_20_0",
-    },
+    names: NAMES,
+    schemas: SCHEMAS,
     media: MediaHabits {
+        // Seen on iDRAC9: slots under Systems and under Managers, of different names; either can be used.
         slots: &[
-            SlotKind { home: Home::System, id: "1", types: &["CD", "DVD", "USBStick"], usable: true },
-            SlotKind { home: Home::System, id: "2", types: &["CD", "DVD", "USBStick"], usable: true },
-            SlotKind { home: Home::Manager, id: "CD", types: &["CD", "DVD"], usable: true },
-            SlotKind { home: Home::Manager, id: "RemovableDisk", types: &["USBStick"], usable: true },
+            SlotKind::usable(Home::System, "1", &["CD", "DVD", "USBStick"]),
+            SlotKind::usable(Home::System, "2", &["CD", "DVD", "USBStick"]),
+            SlotKind::usable(Home::Manager, "CD", &["CD", "DVD"]),
+            SlotKind::usable(Home::Manager, "RemovableDisk", &["USBStick"]),
         ],
-        system_link: Some(Home::System),
-        control: MediaControl::Actions,
-        reply: MediaReply::NoContent,
-        refuses_inserted: false,
-        eject_wants_body: false,
-        empty: EmptyImage::Null,
+        // Seen on iDRAC9: "Inserted" for a while after an eject, and an insert meanwhile is answered with 500.
         lingers: Duration::from_secs(2),
-        refuses_https: false,
+        ..PLAIN.media
     },
     boot: BootHabits {
-        targets: &[
-            Target::None,
-            Target::Pxe,
-            Target::Floppy,
-            Target::Cd,
-            Target::Hdd,
-            Target::BiosSetup,
-            Target::UefiTarget,
-            Target::UefiHttp,
-        ],
-        place: BootPlace::System,
-        mode: BootMode::ByJob,
-        continuous: true,
-        wants_enabled: false,
-        refused_during_post: false,
-        progress: true,
+        targets: TARGETS.and(&[Target::Floppy, Target::Cd, Target::UefiTarget, Target::UefiHttp]),
+        // Seen on iDRAC9: the mode is a BIOS setting, changed by a job whose task is 404 at first.
+        mode: BootMode::ByJob { hidden: Duration::from_millis(500), takes: Duration::from_secs(2) },
+        ..PLAIN.boot
     },
     reset: ResetHabits {
-        types: &[
-            ResetType::On,
-            ResetType::ForceOff,
-            ResetType::ForceRestart,
-            ResetType::GracefulRestart,
-            ResetType::GracefulShutdown,
-            ResetType::PushPowerButton,
-            ResetType::Nmi,
-            ResetType::PowerCycle,
-        ],
-        listed: Listed::Inline,
+        types: RESET_TYPES.and(&[ResetType::PushPowerButton, ResetType::Nmi, ResetType::PowerCycle]),
+        // Seen on iDRAC9 and iDRAC10: 409 for the state that the machine is in already.
         refuses_same_state: true,
+        // Seen on iDRAC10: On is refused just after power went off.
         rests: Duration::from_secs(1),
-        restart_hangs: false,
+        // Power is On or Off, nothing between.
         shows_transitions: false,
+        ..PLAIN.reset
     },
+    // Seen on iDRAC9: no ETags worth the name.
     etag: ETagHabits { form: ETagForm::None, if_match: IfMatch::Ignored },
-    session: SessionHabits { idle: Duration::from_secs(1800), max: 8, absolute_location: false },
-    bystanders: &[],
-    trailing_slash: false,
-    timing: Timing {
-        power_on: Duration::from_secs(1),
-        post: Duration::from_secs(4),
-        os_start: Duration::from_secs(1),
-        shutdown: Duration::from_secs(3),
-        force_off: Duration::from_secs(1),
-    },
+    // Seen on iDRAC9: eight sessions, and no more.
+    session: SessionHabits { max: 8, ..PLAIN.session },
+    timing: SLOWER,
+    ..PLAIN
 };
+
+const NAMES: Names = Names {
+    vendor: Some("Dell"),
+    product: Some("Integrated Dell Remote Access Controller"),
+    oem: Some("Dell"),
+    redfish_version: "1.17.0",
+    system: "System.Embedded.1",
+    manager: "iDRAC.Embedded.1",
+    chassis: "System.Embedded.1",
+    storage: "RAID.Integrated.1-1",
+    manufacturer: "Dell Inc.",
+    model: "PowerEdge R650",
+    sku: "B7S1MD1",
+    bios: "1.12.1",
+    manager_model: "15G Monolithic",
+    firmware: "7.00.60.00",
+    processor: "Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz",
+    processor_vendor: "Intel",
+    ..PLAIN.names
+};
+
+const SCHEMAS: Schemas =
+    Schemas { root: "v1_11_0", system: "v1_18_0", manager: "v1_15_0", media: "v1_4_0", ..PLAIN.schemas };

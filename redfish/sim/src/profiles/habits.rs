@@ -1,6 +1,6 @@
 //! The words in which a hardware profile is written: what BMCs differ in, each as a closed choice.
 //!
-//! It holds no behaviour; the `bmc` module reads it.
+//! It holds no behaviour; the `bmc` module reads it. Every time in it is as with a pace of 1.
 
 use std::time::Duration;
 
@@ -57,6 +57,38 @@ pub struct Names {
     pub processor_vendor: &'static str,
 }
 
+/// What may be chosen from: what every BMC offers, and what this one offers besides.
+#[derive(Debug)]
+pub struct Choices<T: 'static> {
+    basic: &'static [T],
+    more: &'static [T],
+}
+
+impl<T: Copy + PartialEq> Choices<T> {
+    /// What every BMC offers.
+    #[must_use]
+    pub const fn of(basic: &'static [T]) -> Self {
+        Self { basic, more: &[] }
+    }
+
+    /// The same, and these besides.
+    #[must_use]
+    pub const fn and(&self, more: &'static [T]) -> Self {
+        Self { basic: self.basic, more }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = T> {
+        self.basic.iter().chain(self.more).copied()
+    }
+
+    /// Whether this is one of them.
+    #[must_use]
+    pub fn contains(&self, one: &T) -> bool {
+        self.basic.contains(one) || self.more.contains(one)
+    }
+}
+
 /// Schema versions, as in `#ComputerSystem.v1_16_0.ComputerSystem`.
 #[derive(Debug)]
 #[allow(missing_docs)]
@@ -88,6 +120,14 @@ pub struct SlotKind {
     pub types: &'static [&'static str],
     /// False: it is shown, but has no actions and refuses every change.
     pub usable: bool,
+}
+
+impl SlotKind {
+    /// A slot that can be used.
+    #[must_use]
+    pub const fn usable(home: Home, id: &'static str, types: &'static [&'static str]) -> Self {
+        Self { home, id, types, usable: true }
+    }
 }
 
 /// How media are changed.
@@ -170,14 +210,19 @@ pub enum BootMode {
     /// Falls back to Legacy when a change does not name it.
     FallsBack,
     /// A change of it is a job: 202 and a Task that is 404 for a moment.
-    ByJob,
+    ByJob {
+        /// How long.
+        hidden: Duration,
+        /// How long the job takes.
+        takes: Duration,
+    },
 }
 
 /// The boot override.
 #[derive(Debug)]
 pub struct BootHabits {
     /// The allowable targets.
-    pub targets: &'static [Target],
+    pub targets: Choices<Target>,
     /// Where it is changed.
     pub place: BootPlace,
     /// Its mode.
@@ -207,7 +252,7 @@ pub enum Listed {
 #[derive(Debug)]
 pub struct ResetHabits {
     /// The allowable types.
-    pub types: &'static [ResetType],
+    pub types: Choices<ResetType>,
     /// Where they are listed.
     pub listed: Listed,
     /// 409 when the machine is in that state already; else 204.

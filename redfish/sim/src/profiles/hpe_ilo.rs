@@ -1,103 +1,86 @@
-//! HPE ProLiant with an iLO 5.
-//!
-//! Its habits: virtual media under Managers only, the CD in slot 2; an eject without a body is 415;
-//! success is a 200 whose body is called `error`; boot changes are refused during POST
-//! (`UnableToModifyDuringSystemPOST`); no boot mode; weak ETags; links with a trailing slash; an
-//! absolute session `Location`; an empty slot shows an empty `Image`.
+//! HPE ProLiant with an iLO 5: in what it differs from a plain BMC.
 
 use std::time::Duration;
 
 use super::habits::*;
+use super::plain::{PLAIN, RESET_TYPES, SLOWER, TARGETS};
 use crate::machine::boot::Target;
 use crate::machine::power::{ResetType, Timing};
 
 pub(super) static PROFILE: Profile = Profile {
     name: "hpe-ilo",
-    names: Names {
-        vendor: Some("HPE"),
-        product: Some("ProLiant DL360 Gen10 Plus"),
-        oem: Some("Hpe"),
-        redfish_version: "1.6.0",
-        system: "1",
-        manager: "1",
-        chassis: "1",
-        storage: "DE00B000",
-        settings: "settings",
-        manufacturer: "HPE",
-        model: "ProLiant DL360 Gen10 Plus",
-        sku: "P28948-B21",
-        bios: "U46 v1.80 (06/14/2023)",
-        manager_model: "iLO 5",
-        firmware: "iLO 5 v2.98",
-        processor: "Intel(R) Xeon(R) Silver 4314 CPU @ 2.40GHz",
-        processor_vendor: "Intel(R) Corporation",
-    },
-    schemas: Schemas {
-        root: "v1_5_1",
-        system: "v1_13_0",
-        manager: "v1_5_1",
-        media: "v1_3_0",
-        chassis: "v1_10_2",
-    },
+    names: NAMES,
+    schemas: SCHEMAS,
     media: MediaHabits {
+        // Seen on iLO: the CD is in slot 2.
         slots: &[
-            SlotKind { home: Home::Manager, id: "1", types: &["Floppy", "USBStick"], usable: true },
-            SlotKind { home: Home::Manager, id: "2", types: &["CD", "DVD"], usable: true },
+            SlotKind::usable(Home::Manager, "1", &["Floppy", "USBStick"]),
+            SlotKind::usable(Home::Manager, "2", &["CD", "DVD"]),
         ],
+        // Seen on iLO: slots under Managers only, and the System does not say so.
         system_link: None,
-        control: MediaControl::Actions,
+        // Seen on iLO: what went well is a 200 whose body is called `error`.
         reply: MediaReply::SuccessMessage,
-        refuses_inserted: false,
+        // Seen on iLO: an eject without a body is 415.
         eject_wants_body: true,
+        // Seen on iLO: an empty slot has an empty `Image`.
         empty: EmptyImage::EmptyString,
-        lingers: Duration::ZERO,
-        refuses_https: false,
+        ..PLAIN.media
     },
     boot: BootHabits {
-        targets: &[
-            Target::None,
+        targets: TARGETS.and(&[
             Target::Cd,
-            Target::Hdd,
             Target::Usb,
             Target::SDCard,
             Target::Utilities,
-            Target::BiosSetup,
-            Target::Pxe,
             Target::UefiTarget,
             Target::UefiHttp,
-        ],
-        place: BootPlace::System,
+        ]),
+        // Seen on iLO: there is no boot mode.
         mode: BootMode::Absent,
-        continuous: true,
-        wants_enabled: false,
+        // Seen on iLO: `UnableToModifyDuringSystemPOST`.
         refused_during_post: true,
+        // Seen on iLO 5: no BootProgress.
         progress: false,
+        ..PLAIN.boot
     },
     reset: ResetHabits {
-        types: &[
-            ResetType::On,
-            ResetType::ForceOff,
-            ResetType::GracefulShutdown,
-            ResetType::ForceRestart,
-            ResetType::Nmi,
-            ResetType::PushPowerButton,
-            ResetType::GracefulRestart,
-        ],
-        listed: Listed::Inline,
+        types: RESET_TYPES.and(&[ResetType::Nmi, ResetType::PushPowerButton]),
+        // Seen on iLO: an error for the state that the machine is in already.
         refuses_same_state: true,
-        rests: Duration::ZERO,
-        restart_hangs: false,
+        // Power is On or Off, nothing between.
         shows_transitions: false,
+        ..PLAIN.reset
     },
-    etag: ETagHabits { form: ETagForm::Weak, if_match: IfMatch::Checked },
-    session: SessionHabits { idle: Duration::from_secs(1800), max: 10, absolute_location: true },
-    bystanders: &[],
+    // Seen on Gen10 and later: weak ETags.
+    etag: ETagHabits { form: ETagForm::Weak, ..PLAIN.etag },
+    // Seen on iLO: a few sessions, each with a whole URL as its `Location`.
+    session: SessionHabits { max: 10, absolute_location: true, ..PLAIN.session },
+    // Seen on iLO: every link ends in a slash.
     trailing_slash: true,
-    timing: Timing {
-        power_on: Duration::from_secs(1),
-        post: Duration::from_secs(5),
-        os_start: Duration::from_secs(1),
-        shutdown: Duration::from_secs(3),
-        force_off: Duration::from_secs(1),
-    },
+    timing: Timing { post: Duration::from_secs(5), ..SLOWER },
+    ..PLAIN
 };
+
+const NAMES: Names = Names {
+    vendor: Some("HPE"),
+    product: Some("ProLiant DL360 Gen10 Plus"),
+    oem: Some("Hpe"),
+    redfish_version: "1.6.0",
+    system: "1",
+    manager: "1",
+    chassis: "1",
+    storage: "DE00B000",
+    settings: "settings",
+    manufacturer: "HPE",
+    model: "ProLiant DL360 Gen10 Plus",
+    sku: "P28948-B21",
+    bios: "U46 v1.80 (06/14/2023)",
+    manager_model: "iLO 5",
+    firmware: "iLO 5 v2.98",
+    processor: "Intel(R) Xeon(R) Silver 4314 CPU @ 2.40GHz",
+    processor_vendor: "Intel(R) Corporation",
+};
+
+const SCHEMAS: Schemas =
+    Schemas { root: "v1_5_1", system: "v1_13_0", manager: "v1_5_1", media: "v1_3_0", chassis: "v1_10_2" };

@@ -1,6 +1,7 @@
 //! A BMC that does what the Redfish specification says, and everything that Beskar7 can use.
 //!
-//! It has no bad habit: what a client can't do here is the client's fault.
+//! It has no bad habit: what a client can't do here is the client's fault. The other profiles begin with it and say
+//! only in what they differ.
 
 use std::time::Duration;
 
@@ -8,7 +9,22 @@ use super::habits::*;
 use crate::machine::boot::Target;
 use crate::machine::power::{ResetType, Timing};
 
-pub(super) static PROFILE: Profile = Profile {
+pub(super) static PROFILE: Profile = PLAIN;
+
+/// The boot targets that every BMC has; profiles add theirs.
+pub(super) const TARGETS: Choices<Target> =
+    Choices::of(&[Target::None, Target::Pxe, Target::Hdd, Target::BiosSetup]);
+
+/// The reset types that every BMC has; profiles add theirs.
+pub(super) const RESET_TYPES: Choices<ResetType> = Choices::of(&[
+    ResetType::On,
+    ResetType::ForceOff,
+    ResetType::GracefulShutdown,
+    ResetType::GracefulRestart,
+    ResetType::ForceRestart,
+]);
+
+pub(super) const PLAIN: Profile = Profile {
     name: "plain",
     names: Names {
         vendor: Some("Beskar7"),
@@ -38,8 +54,8 @@ pub(super) static PROFILE: Profile = Profile {
     },
     media: MediaHabits {
         slots: &[
-            SlotKind { home: Home::System, id: "CD1", types: &["CD", "DVD"], usable: true },
-            SlotKind { home: Home::System, id: "USB1", types: &["USBStick"], usable: true },
+            SlotKind::usable(Home::System, "CD1", &["CD", "DVD"]),
+            SlotKind::usable(Home::System, "USB1", &["USBStick"]),
         ],
         system_link: Some(Home::System),
         control: MediaControl::Actions,
@@ -51,16 +67,7 @@ pub(super) static PROFILE: Profile = Profile {
         refuses_https: false,
     },
     boot: BootHabits {
-        targets: &[
-            Target::None,
-            Target::Pxe,
-            Target::Cd,
-            Target::Usb,
-            Target::Hdd,
-            Target::BiosSetup,
-            Target::UefiHttp,
-            Target::UefiTarget,
-        ],
+        targets: TARGETS.and(&[Target::Cd, Target::Usb, Target::UefiHttp, Target::UefiTarget]),
         place: BootPlace::System,
         mode: BootMode::Kept,
         continuous: true,
@@ -69,15 +76,7 @@ pub(super) static PROFILE: Profile = Profile {
         progress: true,
     },
     reset: ResetHabits {
-        types: &[
-            ResetType::On,
-            ResetType::ForceOn,
-            ResetType::ForceOff,
-            ResetType::GracefulShutdown,
-            ResetType::GracefulRestart,
-            ResetType::ForceRestart,
-            ResetType::PowerCycle,
-        ],
+        types: RESET_TYPES.and(&[ResetType::ForceOn, ResetType::PowerCycle]),
         listed: Listed::Inline,
         refuses_same_state: false,
         rests: Duration::ZERO,
@@ -95,4 +94,13 @@ pub(super) static PROFILE: Profile = Profile {
         shutdown: Duration::from_secs(2),
         force_off: Duration::from_millis(500),
     },
+};
+
+/// The times of the vendors' machines, which are slower.
+pub(super) const SLOWER: Timing = Timing {
+    power_on: Duration::from_secs(1),
+    post: Duration::from_secs(4),
+    shutdown: Duration::from_secs(3),
+    force_off: Duration::from_secs(1),
+    ..PLAIN.timing
 };
