@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bmc::Bmc;
 use crate::clock::Moment;
-use crate::faults::Armed;
+use crate::faults::{Armed, Widespread};
 use crate::fleet::{Fleet, FleetError};
 use crate::host::Host;
 use crate::machine::power::ResetType;
@@ -36,6 +36,7 @@ impl IntoResponse for Refusal {
 pub(crate) async fn serve(listener: TcpListener, fleet: Shared, stop: CancellationToken) {
     let router = Router::new()
         .route("/bmcs", get(list).post(create))
+        .route("/faults", post(arm_many).delete(clear_all_faults))
         .route("/bmcs/{address}", get(show))
         .route("/bmcs/{address}/log", get(log).delete(clear_log))
         .route("/bmcs/{address}/faults", get(faults).post(arm).delete(clear_faults))
@@ -158,6 +159,18 @@ async fn clear_faults(
     Path(address): Path<Ipv4Addr>,
 ) -> Result<StatusCode, Refusal> {
     host(&shared, address)?.with(|bmc, _| bmc.faults.clear());
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn arm_many(
+    State(shared): State<Shared>,
+    Json(fault): Json<Widespread>,
+) -> Result<Json<Value>, Refusal> {
+    Ok(Json(json!({ "armed": fleet(&shared)?.arm(&fault) })))
+}
+
+async fn clear_all_faults(State(shared): State<Shared>) -> Result<StatusCode, Refusal> {
+    fleet(&shared)?.clear_faults();
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::selection::Selection;
+
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
@@ -99,6 +101,16 @@ impl Armed {
     }
 }
 
+/// A fault for many BMCs at once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Widespread {
+    /// For which. There is no default: a fault for all is asked for, not slipped into.
+    pub on: Selection,
+    /// What each of them gets.
+    #[serde(flatten)]
+    pub armed: Armed,
+}
+
 /// The faults of one BMC.
 #[derive(Debug, Default)]
 pub struct Faults {
@@ -177,5 +189,14 @@ mod tests {
         let text = r#"{"kind":"unavailable","retryAfterSeconds":3,"count":1}"#;
         let armed: Armed = serde_json::from_str(text).unwrap();
         assert_eq!(armed, Armed::times(Fault::Unavailable { retry_after_seconds: 3 }, 1));
+    }
+
+    #[test]
+    fn a_fault_for_many_says_for_which() {
+        let text = r#"{"kind":"slow","ms":20,"path":"/Systems","on":{"percent":2}}"#;
+        let many: Widespread = serde_json::from_str(text).unwrap();
+        let armed = Armed::always(Fault::Slow { ms: 20 }).at("/Systems");
+        assert_eq!(many, Widespread { on: Selection::Percent(2), armed });
+        assert!(serde_json::from_str::<Widespread>(r#"{"kind":"hang"}"#).is_err());
     }
 }

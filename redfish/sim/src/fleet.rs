@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::bmc::identity::Identity;
 use crate::bmc::{Bmc, Credentials};
 use crate::clock::{Clock, Pace};
 use crate::control;
+use crate::faults::Widespread;
 use crate::host::{Host, World};
 use crate::os::BootedOs;
 use crate::profiles::{self, Profile};
@@ -196,6 +198,28 @@ impl Fleet {
     pub fn hosts(&self) -> Vec<(Ipv4Addr, Arc<Host>)> {
         let hosts = self.hosts.read().unwrap_or_else(PoisonError::into_inner);
         hosts.iter().map(|(address, host)| (*address, host.clone())).collect()
+    }
+
+    /// Puts a fault into many BMCs, and says into which.
+    pub fn arm(&self, fault: &Widespread) -> Vec<Ipv4Addr> {
+        let numbers = (1..).filter_map(NonZeroUsize::new);
+        let mut armed = Vec::new();
+        for (number, (address, host)) in numbers.zip(self.hosts()) {
+            host.with(|bmc, _| {
+                if fault.on.includes(number, bmc.profile) {
+                    bmc.faults.arm(fault.armed.clone());
+                    armed.push(address);
+                }
+            });
+        }
+        armed
+    }
+
+    /// Takes every fault out of every BMC.
+    pub fn clear_faults(&self) {
+        for (_, host) in self.hosts() {
+            host.with(|bmc, _| bmc.faults.clear());
+        }
     }
 
     /// The port of all BMCs.

@@ -1,7 +1,7 @@
 //! A fleet of simulated BMCs and the machines behind them, for tests, benchmarks and the demo.
 //!
 //! `machine` is what happens behind a BMC, `bmc` is Redfish over it, `profiles` are the habits of
-//! vendors, `faults` what can go wrong by command, `os` the hook for what runs on a machine, `fleet`
+//! vendors, `faults` what can go wrong by command, `selection` for whom, `os` the hook for what runs on a machine, `fleet`
 //! serves thousands of them. Nothing that ships depends on this crate.
 
 pub mod bmc;
@@ -12,6 +12,7 @@ pub mod host;
 pub mod machine;
 pub mod os;
 pub mod profiles;
+pub mod selection;
 pub mod tls;
 
 mod control;

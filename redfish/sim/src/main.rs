@@ -9,9 +9,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use beskar7_redfish_sim::bmc::Credentials;
+use beskar7_redfish_sim::faults::Widespread;
 use beskar7_redfish_sim::fleet::{Fleet, FleetConfig};
 use beskar7_redfish_sim::profiles::{self, Profile};
 use clap::Parser;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// A fleet of simulated Redfish BMCs, each with a machine behind it, on loopback addresses.
 #[derive(Parser)]
@@ -30,7 +32,7 @@ struct Args {
     #[arg(long, env = "REDFISH_SIM_FIRST_ADDRESS", default_value = "127.20.0.1")]
     first_address: Ipv4Addr,
 
-    /// The port of every BMC
+    /// The port of every BMC; 0 takes one that is free at the first address
     #[arg(long, env = "REDFISH_SIM_PORT", default_value_t = 8000)]
     port: u16,
 
@@ -55,6 +57,10 @@ struct Args {
     #[arg(long, env = "REDFISH_SIM_PACE", default_value_t = 1.0)]
     pace: f64,
 
+    /// A fault for many BMCs from the start, as JSON (see below); may be repeated
+    #[arg(long = "fault", env = "REDFISH_SIM_FAULT", value_name = "JSON", value_parser = fault)]
+    faults: Vec<Widespread>,
+
     /// The user that every BMC knows
     #[arg(long, env = "REDFISH_SIM_USERNAME", default_value = "admin")]
     username: String,
@@ -69,6 +75,11 @@ Examples:
   redfish-sim                                  three plain BMCs at 127.20.0.1 to .3, port 8000
   redfish-sim --count 12 --profile mix         two of each kind of hardware
   redfish-sim --count 1000 --latency 20ms --tls --ca-file ca.pem
+  redfish-sim --count 1000 --fault '{\"kind\": \"hang\", \"on\": {\"percent\": 2}}'
+
+A fault is JSON, as the control API takes it: kind is hang, slow (with ms), reset, unauthorized,
+unavailable (with retryAfterSeconds), lostSession, stuckPower, ignoredOverride or lyingMedia; on is
+\"all\", {\"every\": 50}, {\"percent\": 2} or {\"profile\": \"supermicro\"}; count and path may be there.
 
 Every flag is also an environment variable: REDFISH_SIM_COUNT and so on.";
 
@@ -79,6 +90,10 @@ fn duration(text: &str) -> Result<Duration, String> {
     };
     let number: f64 = number.parse().map_err(|_| format!("{text} is not a time such as 20ms or 1.5s"))?;
     Duration::try_from_secs_f64(number * unit).map_err(|error| error.to_string())
+}
+
+fn fault(text: &str) -> Result<Widespread, String> {
+    serde_json::from_str(text).map_err(|error| format!("it is not a fault with an \"on\": {error}"))
 }
 
 fn choose(text: &str) -> Result<Vec<&'static Profile>> {
@@ -116,8 +131,16 @@ async fn main() -> Result<()> {
         std::fs::write(&args.ca_file, pem)
             .with_context(|| format!("can't write {}", args.ca_file.display()))?;
     }
+    for fault in &args.faults {
+        fleet.arm(fault);
+    }
+    // Before the greeting: whoever has read it may end the program as it was told.
+    let mut end = signal(SignalKind::terminate()).context("can't wait for SIGTERM")?;
     greet(&args, &fleet);
-    tokio::signal::ctrl_c().await.context("can't wait for Ctrl-C")?;
+    tokio::select! {
+        pressed = tokio::signal::ctrl_c() => pressed.context("can't wait for Ctrl-C")?,
+        _ = end.recv() => (),
+    }
     fleet.stop();
     println!("\nStopped.");
     Ok(())
@@ -130,7 +153,7 @@ fn greet(args: &Args, fleet: &Fleet) {
     );
     let ca = if args.tls { format!(" --cacert {}", args.ca_file.display()) } else { String::new() };
     let user = &args.username;
-    let control = args.control;
+    let control = fleet.control().unwrap_or(args.control);
     let address = args.first_address;
     println!("Serving {} BMCs ({}), {first} to {}", args.count, args.profile, fleet.url(last));
     println!("Control API at http://{control}\n");
@@ -142,6 +165,7 @@ fn greet(args: &Args, fleet: &Fleet) {
     println!(
         "  curl http://{control}/bmcs/{address}/faults --json '{{\"kind\": \"slow\", \"ms\": 3000, \"count\": 2}}'"
     );
+    println!("  curl http://{control}/faults --json '{{\"kind\": \"hang\", \"on\": {{\"percent\": 2}}}}'");
     println!("  curl http://{control}/bmcs/{address}/log\n");
-    println!("Ctrl-C stops it.");
+    println!("Ctrl-C or SIGTERM stops it.");
 }

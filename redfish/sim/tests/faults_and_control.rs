@@ -38,13 +38,11 @@ async fn a_hang_never_answers_and_spares_other_paths() {
 #[tokio::test]
 async fn slow_is_slow() {
     let rig = Rig::start("plain").await;
-    arm(&rig, Armed::times(Fault::Slow { ms: 1000 }, 1));
-    for (least, most) in [(1000, 9000), (0, 900)] {
-        let before = Instant::now();
-        assert_eq!(status(&rig).await, StatusCode::OK);
-        let took = before.elapsed();
-        assert!(took >= Duration::from_millis(least) && took < Duration::from_millis(most), "{took:?}");
-    }
+    arm(&rig, Armed::times(Fault::Slow { ms: 500 }, 1));
+    let before = Instant::now();
+    assert_eq!(status(&rig).await, StatusCode::OK);
+    assert!(before.elapsed() >= Duration::from_millis(500));
+    assert!(rig.host().with(|bmc, _| bmc.faults.armed().is_empty()), "and then no more");
 }
 
 #[tokio::test]
@@ -196,8 +194,8 @@ async fn latency_is_kept_and_a_stopped_fleet_is_gone() {
     assert_eq!(status(&rig).await, StatusCode::OK);
     assert!(before.elapsed() >= Duration::from_millis(50));
     rig.fleet.stop();
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    assert!(rig.client.get(&rig.url).send().await.is_err());
+    let gone = async { while rig.client.get(&rig.url).send().await.is_ok() {} };
+    tokio::time::timeout(Duration::from_secs(60), gone).await.unwrap();
 }
 
 #[tokio::test]
