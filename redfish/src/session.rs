@@ -57,7 +57,10 @@ pub(crate) async fn log_in(
         return Ok(session);
     }
     match answer.status {
-        StatusCode::UNAUTHORIZED => Err(Error::BadCredentials { address: transport.address().to_string() }),
+        // Where the root names no sessions, the refusal may be of the path and not of the credentials.
+        StatusCode::UNAUTHORIZED if sessions.is_some() => {
+            Err(Error::BadCredentials { address: transport.address().to_string() })
+        }
         // No sessions here, or all are taken: some BMCs have four of them, and other tools leak theirs. Whether the
         // credentials are right, the first request by Basic tells.
         _ => basic(transport, credentials, &answer),
