@@ -152,7 +152,10 @@ impl Bmc {
             return refusal;
         }
         match request.method {
-            Method::GET | Method::HEAD => self.get(request, &found, now),
+            Method::GET | Method::HEAD => {
+                let answer = self.get(request, &found, now);
+                answer.with(header::ALLOW, &allow(allowed))
+            }
             Method::PATCH => self.patch(request, &found, &who, now),
             Method::POST => self.post(request, &found, &who, now),
             Method::DELETE => self.delete(&found, &request.path),
@@ -339,14 +342,19 @@ fn object(body: &[u8]) -> Option<Map<String, Value>> {
 }
 
 fn not_allowed(method: &Method, allowed: &[Method]) -> Answer {
-    let allow: Vec<&str> = allowed.iter().map(Method::as_str).collect();
     Answer::error(
         StatusCode::METHOD_NOT_ALLOWED,
         "Base.1.12.OperationNotAllowed",
         &format!("The HTTP method {method} is not allowed on this resource."),
         &[],
     )
-    .with(header::ALLOW, &allow.join(", "))
+    .with(header::ALLOW, &allow(allowed))
+}
+
+/// What may be done to a resource, as the header says it.
+fn allow(allowed: &[Method]) -> String {
+    let names: Vec<&str> = allowed.iter().map(Method::as_str).collect();
+    names.join(", ")
 }
 
 /// Query parameters that Redfish reserves and this BMC does not serve.
