@@ -1,7 +1,8 @@
 # Beskar7: `make help` lists what there is.
 #
 # Needs Rust (rustup fetches the toolchain of rust-toolchain.toml), Go (the real Kubernetes and Cluster
-# API components of the tests are built from their released modules), a C linker, make and bash.
+# API components of the tests are built from their released modules), Python with venv (what others wrote
+# to speak Redfish), a C linker, make and bash.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -101,7 +102,7 @@ demo-once: release
 ##@ Parts
 
 .PHONY: tools
-tools: manager ## Build etcd, Kubernetes and Cluster API from their Go modules, into a cache
+tools: manager ## Build etcd, Kubernetes and Cluster API, install the Redfish validators: into a cache
 	$(E2E) tools
 
 .PHONY: manager

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use beskar7_e2e::demo;
 use beskar7_e2e::process::supervisor::{Supervise, Supervised};
-use beskar7_e2e::tools::{Tool, Tools, progress};
+use beskar7_e2e::tools::{Python, Tool, Tools, progress, schemas};
 use clap::{Args, Parser, Subcommand};
 
 /// A real control plane on this machine, for the tests and the demo of Beskar7.
@@ -20,7 +20,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Build etcd, Kubernetes and Cluster API, and print where they are.
+    /// Build etcd, Kubernetes and Cluster API, install what tests the Redfish parts, and print where all that is.
     Tools(ToolsArgs),
     /// Start a control plane with Cluster API and Beskar7, until Ctrl-C.
     Demo(demo::Options),
@@ -81,9 +81,14 @@ fn tools(args: &ToolsArgs) -> Result<String> {
         let joined = std::env::join_paths(directories).context("joining the directories")?;
         return Ok(format!("{}\n", joined.display()));
     }
+    let python = Python::ensure(&mut *progress)?;
+    let schemas = schemas::ensure(&mut *progress)?;
     let mut lines = String::new();
     for (tool, path) in tools.iter() {
         lines.push_str(&format!("{:<24} {:<8} {}\n", tool.file_name(), tools.version(tool)?, path.display()));
+    }
+    for (what, path) in [("python programs", python.directory()), ("redfish schemas", schemas.as_path())] {
+        lines.push_str(&format!("{what:<33} {}\n", path.display()));
     }
     Ok(lines)
 }

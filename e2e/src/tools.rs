@@ -1,6 +1,6 @@
-//! The real components, built once from their released Go modules.
+//! The real components, built once from their released Go modules, and what others have written to speak Redfish.
 //!
-//! `e2e/tools` pins the versions (`go.mod`) and their checksums (`go.sum`).
+//! `e2e/tools` pins the versions (`go.mod`, `requirements.txt`, `Cargo.lock`) and their checksums.
 //! What was built is kept in a cache outside `target/`, so that later calls
 //! cost nothing and `cargo clean` does not cost a quarter of an hour.
 //!
@@ -13,6 +13,8 @@ mod catalogue;
 mod go;
 mod manifests;
 pub mod progress;
+mod python;
+pub mod schemas;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,6 +25,7 @@ pub use cache::{home, root};
 pub use catalogue::Tool;
 pub use manifests::Manifests;
 use progress::Progress;
+pub use python::Python;
 
 /// Where the components are.
 #[derive(Debug, Clone)]

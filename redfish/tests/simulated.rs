@@ -67,6 +67,7 @@ async fn plays_every_scenario(profile: &str, last: u8) {
         address: pair.fleet.url(pair.address),
         username: "admin".to_owned(),
         password: "password".to_owned(),
+        images: ["node", "other"].map(|name| format!("http://127.0.0.1:9/{name}.iso")),
         graceful: Duration::from_secs(1),
     };
     let mut wrong = Vec::new();

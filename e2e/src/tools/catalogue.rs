@@ -200,7 +200,7 @@ fn version_in<'a>(go_mod: &'a str, module: &str) -> Option<&'a str> {
 
 /// FNV-1a: a name for a cache folder must be the same in every build of this
 /// crate, which the standard library's hasher does not promise.
-fn fingerprint(parts: &[&str]) -> u32 {
+pub(super) fn fingerprint(parts: &[&str]) -> u32 {
     let bytes = parts.iter().flat_map(|part| part.bytes().chain(std::iter::once(0)));
     bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

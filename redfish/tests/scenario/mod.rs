@@ -12,8 +12,6 @@ use beskar7_redfish::{
 };
 
 const LIMIT: Duration = Duration::from_secs(60);
-const IMAGE: &str = "http://127.0.0.1:9/node.iso";
-const OTHER_IMAGE: &str = "http://127.0.0.1:9/other.iso";
 
 /// What a scenario found wrong.
 pub type Outcome = Result<(), String>;
@@ -25,6 +23,8 @@ pub struct Place {
     pub address: String,
     pub username: String,
     pub password: String,
+    /// Two images; whether they are read depends on the BMC.
+    pub images: [String; 2],
     /// For an operating system to shut down by itself, before force is used.
     pub graceful: Duration,
 }
@@ -65,10 +65,12 @@ pub enum Scenario {
     Media,
     /// An image takes the place of another.
     MediaReplaced,
-    /// The next boot, and only that, is from the virtual CD.
-    BootOnceFromCd,
-    /// The next boot, and only that, is from the network.
-    BootOnceFromNetwork,
+    /// The next boot is from the virtual CD.
+    BootFromCd,
+    /// The next boot is from the network.
+    BootFromNetwork,
+    /// It is the next boot, and only that.
+    BootOnce,
     /// The boot override is taken back.
     ClearBoot,
     /// Processors are told.
@@ -86,7 +88,7 @@ pub enum Scenario {
 }
 
 impl Scenario {
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Identify,
         Self::WrongSystem,
         Self::WrongPassword,
@@ -95,8 +97,9 @@ impl Scenario {
         Self::Power,
         Self::Media,
         Self::MediaReplaced,
-        Self::BootOnceFromCd,
-        Self::BootOnceFromNetwork,
+        Self::BootFromCd,
+        Self::BootFromNetwork,
+        Self::BootOnce,
         Self::ClearBoot,
         Self::Processors,
         Self::Memory,
@@ -117,8 +120,9 @@ impl Scenario {
             Self::Power => power(place).await,
             Self::Media => media(place).await,
             Self::MediaReplaced => media_replaced(place).await,
-            Self::BootOnceFromCd => boot_once(place, &BootTarget::VirtualCd, &["Cd", "UsbCd"]).await,
-            Self::BootOnceFromNetwork => boot_once(place, &BootTarget::Pxe, &["Pxe"]).await,
+            Self::BootFromCd => boot_from(place, &BootTarget::VirtualCd, &["Cd", "UsbCd"]).await,
+            Self::BootFromNetwork => boot_from(place, &BootTarget::Pxe, &["Pxe"]).await,
+            Self::BootOnce => boot_once(place).await,
             Self::ClearBoot => clear_boot(place).await,
             Self::Processors | Self::Memory | Self::Nics | Self::Drives | Self::Firmware => {
                 self.inventory(place).await
@@ -145,8 +149,9 @@ impl Scenario {
             | Self::Power
             | Self::Media
             | Self::MediaReplaced
-            | Self::BootOnceFromCd
-            | Self::BootOnceFromNetwork
+            | Self::BootFromCd
+            | Self::BootFromNetwork
+            | Self::BootOnce
             | Self::ClearBoot
             | Self::BootIsoAndClean => Err(format!("{self:?} is not about the inventory")),
         }
@@ -239,13 +244,14 @@ async fn images(bmc: &Bmc, system: &System) -> Result<Vec<String>, String> {
 }
 
 async fn media(place: &Place) -> Outcome {
+    let [image, _] = &place.images;
     let (bmc, system) = found(place).await?;
     ok("ejecting what there is", bmc.eject_all(&system, LIMIT).await)?;
     for step in ["inserting", "inserting the same again"] {
-        let slot = ok(step, bmc.insert(&system, IMAGE, LIMIT).await)?;
+        let slot = ok(step, bmc.insert(&system, image, LIMIT).await)?;
         check(slot.is_inserted(), format!("{step}: {slot:?}"))?;
         let there = images(&bmc, &system).await?;
-        check(there == [IMAGE], format!("{step}: {there:?}"))?;
+        check(there == [image.as_str()], format!("{step}: {there:?}"))?;
     }
     for step in ["ejecting", "ejecting again"] {
         ok(step, bmc.eject_all(&system, LIMIT).await)?;
@@ -256,23 +262,31 @@ async fn media(place: &Place) -> Outcome {
 }
 
 async fn media_replaced(place: &Place) -> Outcome {
+    let [image, other] = &place.images;
     let (bmc, system) = found(place).await?;
     ok("ejecting what there is", bmc.eject_all(&system, LIMIT).await)?;
-    ok("inserting", bmc.insert(&system, IMAGE, LIMIT).await)?;
-    ok("inserting another", bmc.insert(&system, OTHER_IMAGE, LIMIT).await)?;
+    ok("inserting", bmc.insert(&system, image, LIMIT).await)?;
+    ok("inserting another", bmc.insert(&system, other, LIMIT).await)?;
     let there = images(&bmc, &system).await?;
-    check(there == [OTHER_IMAGE], format!("{there:?}"))?;
+    check(there == [other.as_str()], format!("{there:?}"))?;
     ok("ejecting", bmc.eject_all(&system, LIMIT).await)
 }
 
-async fn boot_once(place: &Place, target: &BootTarget, names: &[&str]) -> Outcome {
+async fn boot_from(place: &Place, target: &BootTarget, names: &[&str]) -> Outcome {
     let (bmc, system) = found(place).await?;
     let armed = ok("arming", bmc.boot_once(&system, target, BootMode::Uefi, LIMIT).await)?;
     let shown = (armed.override_enabled(), armed.override_target());
     check(
-        shown.0 == Some("Once") && shown.1.is_some_and(|target| names.contains(&target)),
+        shown.0.is_some_and(|enabled| enabled != "Disabled")
+            && shown.1.is_some_and(|target| names.contains(&target)),
         format!("armed: {shown:?}"),
     )
+}
+
+async fn boot_once(place: &Place) -> Outcome {
+    let (bmc, system) = found(place).await?;
+    let armed = ok("arming", bmc.boot_once(&system, &BootTarget::VirtualCd, BootMode::Uefi, LIMIT).await)?;
+    check(armed.override_enabled() == Some("Once"), format!("armed: {:?}", armed.override_enabled()))
 }
 
 async fn clear_boot(place: &Place) -> Outcome {
@@ -286,9 +300,10 @@ async fn clear_boot(place: &Place) -> Outcome {
 }
 
 async fn boot_iso_and_clean(place: &Place) -> Outcome {
+    let [image, _] = &place.images;
     let (bmc, system) = found(place).await?;
     let off = ok("off", bmc.power_off(&system, place.patience()).await)?;
-    let slot = ok("inserting", bmc.insert(&off, IMAGE, LIMIT).await)?;
+    let slot = ok("inserting", bmc.insert(&off, image, LIMIT).await)?;
     check(slot.is_inserted(), format!("{slot:?}"))?;
     let armed = ok("arming", bmc.boot_once(&off, &BootTarget::VirtualCd, BootMode::Uefi, LIMIT).await)?;
     let on = ok("on", bmc.power_on(&armed, place.patience()).await)?;

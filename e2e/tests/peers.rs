@@ -1,0 +1,15 @@
+//! The Redfish client and the simulator against programs that others have written: sushy-tools' emulator, the client
+//! sushy, and DMTF's two validators. What a peer can't do, or complains of, is listed with its reason in
+//! `peers/exceptions.rs`; the lists are compared exactly.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
+
+#[path = "peers/emulator.rs"]
+mod emulator;
+#[path = "peers/exceptions.rs"]
+mod exceptions;
+#[path = "peers/images.rs"]
+mod images;
+#[path = "../../redfish/tests/scenario/mod.rs"]
+mod scenario;
+#[path = "peers/sushy.rs"]
+mod sushy;
