@@ -39,7 +39,11 @@ pub const EMULATOR: &[Unplayed] = &[
         reason: "it links to memory modules and has none",
     },
     Unplayed { scenario: Scenario::Drives, said: "drives: []", reason: "its fake driver has no storage" },
-    Unplayed { scenario: Scenario::Firmware, said: "firmware: []", reason: "it links to a firmware inventory and has none" },
+    Unplayed {
+        scenario: Scenario::Firmware,
+        said: "firmware: []",
+        reason: "it links to a firmware inventory and has none",
+    },
 ];
 
 /// A step of the client sushy (`e2e/tools/python/drive.py`) that does not work on a profile of the simulator.

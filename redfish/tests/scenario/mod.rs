@@ -248,7 +248,7 @@ async fn media(place: &Place) -> Outcome {
     let (bmc, system) = found(place).await?;
     ok("ejecting what there is", bmc.eject_all(&system, LIMIT).await)?;
     for step in ["inserting", "inserting the same again"] {
-        let slot = ok(step, bmc.insert(&system, image, LIMIT).await)?;
+        let slot = ok(step, bmc.insert(&system, image.as_str(), LIMIT).await)?;
         check(slot.is_inserted(), format!("{step}: {slot:?}"))?;
         let there = images(&bmc, &system).await?;
         check(there == [image.as_str()], format!("{step}: {there:?}"))?;
@@ -265,8 +265,8 @@ async fn media_replaced(place: &Place) -> Outcome {
     let [image, other] = &place.images;
     let (bmc, system) = found(place).await?;
     ok("ejecting what there is", bmc.eject_all(&system, LIMIT).await)?;
-    ok("inserting", bmc.insert(&system, image, LIMIT).await)?;
-    ok("inserting another", bmc.insert(&system, other, LIMIT).await)?;
+    ok("inserting", bmc.insert(&system, image.as_str(), LIMIT).await)?;
+    ok("inserting another", bmc.insert(&system, other.as_str(), LIMIT).await)?;
     let there = images(&bmc, &system).await?;
     check(there == [other.as_str()], format!("{there:?}"))?;
     ok("ejecting", bmc.eject_all(&system, LIMIT).await)
@@ -303,7 +303,7 @@ async fn boot_iso_and_clean(place: &Place) -> Outcome {
     let [image, _] = &place.images;
     let (bmc, system) = found(place).await?;
     let off = ok("off", bmc.power_off(&system, place.patience()).await)?;
-    let slot = ok("inserting", bmc.insert(&off, image, LIMIT).await)?;
+    let slot = ok("inserting", bmc.insert(&off, image.as_str(), LIMIT).await)?;
     check(slot.is_inserted(), format!("{slot:?}"))?;
     let armed = ok("arming", bmc.boot_once(&off, &BootTarget::VirtualCd, BootMode::Uefi, LIMIT).await)?;
     let on = ok("on", bmc.power_on(&armed, place.patience()).await)?;
