@@ -66,11 +66,27 @@ fn started(place: &Path) -> Vec<Process> {
 fn the_parent() {
     let Some(place) = std::env::var_os(PLACE) else { return };
     let place = Path::new(&place);
+    // Whoever started the tests in the background may have told them to ignore an interrupt, and children inherit that.
+    // It ends this program as it would by itself: at once, with nothing tidied up.
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let mut interrupt = {
+        let _inside = runtime.enter();
+        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt()).unwrap()
+    };
     let children = started(place);
     std::fs::write(place.join("children"), children.len().to_string()).unwrap();
-    loop {
-        std::thread::park();
-    }
+    runtime.block_on(interrupt.recv());
+    std::process::exit(130);
+}
+
+/// Waits until the parent has ended.
+async fn ended(parent: &mut std::process::Child) -> Result<()> {
+    wait::until_true("the parent's end", Duration::from_secs(20), || {
+        let ended = parent.try_wait();
+        async { Ok(if ended?.is_some() { Ok(()) } else { Err("it runs".to_owned()) }) }
+    })
+    .await?;
+    Ok(())
 }
 
 /// Starts the parent in a process group of its own and waits until all its
@@ -105,7 +121,7 @@ async fn nothing_remains_when_the_parent_is_killed() -> Result<()> {
     let place = tempfile::tempdir()?;
     let mut parent = parent_with_children(place.path(), &mark("killed")).await?;
     kill_process(pid_of(&parent), Signal::KILL)?;
-    parent.wait()?;
+    ended(&mut parent).await?;
     nothing_remains(&mark("killed")).await
 }
 
@@ -114,7 +130,7 @@ async fn nothing_remains_when_the_parents_whole_group_is_killed() -> Result<()> 
     let place = tempfile::tempdir()?;
     let mut parent = parent_with_children(place.path(), &mark("group")).await?;
     kill_process_group(pid_of(&parent), Signal::KILL)?;
-    parent.wait()?;
+    ended(&mut parent).await?;
     nothing_remains(&mark("group")).await
 }
 
@@ -123,7 +139,7 @@ async fn nothing_remains_when_the_parent_is_interrupted() -> Result<()> {
     let place = tempfile::tempdir()?;
     let mut parent = parent_with_children(place.path(), &mark("interrupted")).await?;
     kill_process_group(pid_of(&parent), Signal::INT)?;
-    parent.wait()?;
+    ended(&mut parent).await?;
     nothing_remains(&mark("interrupted")).await
 }
 

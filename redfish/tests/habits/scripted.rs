@@ -102,10 +102,19 @@ impl Scripted {
         change: impl FnOnce(&mut Tree),
         script: impl FnMut(&Asked, &mut Tree) -> Option<Reply> + Send + 'static,
     ) -> Self {
+        Self::on("127.0.0.1:0", change, script).await
+    }
+
+    /// The same at another address of this machine.
+    pub async fn on(
+        listen: &str,
+        change: impl FnOnce(&mut Tree),
+        script: impl FnMut(&Asked, &mut Tree) -> Option<Reply> + Send + 'static,
+    ) -> Self {
         let mut tree = tree();
         change(&mut tree);
         let state = Arc::new(Mutex::new(State { tree, script: Box::new(script), asked: Vec::new() }));
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = tokio::net::TcpListener::bind(listen).await.unwrap();
         let address = listener.local_addr().unwrap();
         let held = Arc::clone(&state);
         let app =
