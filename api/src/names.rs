@@ -25,6 +25,9 @@ pub mod annotations {
     pub const CLAIM: &str = "beskar7.infrastructure.cluster.x-k8s.io/claim";
     /// On a PhysicalHost: the claim whose boot was seen. Outlives a lost status.
     pub const PROVISIONED: &str = "beskar7.infrastructure.cluster.x-k8s.io/provisioned";
+    /// On a PhysicalHost: the claim that the machine was turned on for, and how its boot can be seen. Written before it
+    /// is turned on.
+    pub const BOOTING: &str = "beskar7.infrastructure.cluster.x-k8s.io/booting";
     /// On a PhysicalHost: a person releases this claim though its consumer is gone.
     pub const RELEASE: &str = "beskar7.infrastructure.cluster.x-k8s.io/release";
     /// On a Secret: the only BMC addresses that its credentials may be sent to, separated by commas.

@@ -4,6 +4,8 @@
 
 pub mod connection;
 mod decide;
+pub mod hold;
+pub mod plan;
 
 pub use self::decide::{
     Decision, Event, Observed, Requeue, Severity, decide, decide_paused, left_alone, paused,

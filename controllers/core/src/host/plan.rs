@@ -1,0 +1,197 @@
+//! What is to be done with a machine next.
+//!
+//! Every plan can be begun again from its start: what is done already is seen to be done. The order of steps is what
+//! makes a crash between any two of them harmless.
+
+use std::time::Duration;
+
+use beskar7_api::{
+    PhysicalHost,
+    boot::{BootMethod, BootMode},
+    physical_host::PowerState,
+};
+
+use jiff::Timestamp;
+
+use super::hold::{Booting, Evidence, Hold, Progress};
+
+/// What the BMC shows of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// Power.
+    pub power: PowerState,
+    /// Whether a one-time override waits to be used; nothing where the BMC does not say.
+    pub armed: Option<bool>,
+    /// How far the boot has come; nothing where the BMC does not say.
+    pub boot: Option<Boot>,
+}
+
+/// How far a boot has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Boot {
+    /// Nothing since the last reset.
+    NotBegun,
+    /// In firmware.
+    Firmware,
+    /// The operating system was started, or runs.
+    OperatingSystem,
+}
+
+/// What a consumer wants booted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// The ISO, for virtual media.
+    pub image: Option<String>,
+    /// From where.
+    pub method: BootMethod,
+    /// How firmware starts.
+    pub mode: BootMode,
+}
+
+/// How a boot counts as seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// By this.
+    By(Evidence),
+    /// Nothing could be seen of it within the limit.
+    Unobservable,
+}
+
+/// What is to be done next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Plan {
+    /// Nothing: look again at the usual pace.
+    Watch,
+    /// Nothing until the consumer says what to boot, or wants the machine to run.
+    WaitForConsumer,
+    /// Off, insert, arm, write the mark, on: from the beginning.
+    Install(Wanted),
+    /// The mark is there and the machine is off: turn it on.
+    TurnOn,
+    /// Wait for the boot, looking often.
+    AwaitBoot,
+    /// The boot was seen: write it down.
+    WriteSeen(Sight),
+    /// As the consumer wants it while its machine is installed.
+    Power(Switch),
+    /// Off, eject, clear the override, clean; then the claim's id and marks go.
+    Deprovision,
+}
+
+/// Which way to turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switch {
+    /// On.
+    On,
+    /// Off.
+    Off,
+}
+
+/// What follows for the machine. A boot is awaited for as long as `patience`.
+#[must_use]
+pub fn plan(host: &PhysicalHost, seen: Seen, now: Timestamp, patience: Duration) -> Plan {
+    if host.spec.externally_provisioned {
+        return Plan::Watch;
+    }
+    match Hold::of(host) {
+        Hold::Free | Hold::WithoutClaim => Plan::Watch,
+        Hold::Released { .. } => Plan::Deprovision,
+        Hold::Held { claim } => match Progress::of(host, claim) {
+            Progress::NotBegun => begin(host),
+            Progress::Booting(booting) => await_boot(&booting, seen, booting.is_over(now, patience)),
+            Progress::Seen => keep(host, seen.power),
+        },
+    }
+}
+
+fn begin(host: &PhysicalHost) -> Plan {
+    match wanted(host) {
+        Some(wanted) if host.spec.online != Some(false) => Plan::Install(wanted),
+        Some(_) | None => Plan::WaitForConsumer,
+    }
+}
+
+/// What the consumer wants booted, if it has said so.
+#[must_use]
+pub fn wanted(host: &PhysicalHost) -> Option<Wanted> {
+    let image = host.spec.boot_iso_source.clone().filter(|url| !url.is_empty());
+    let boot = host.spec.boot.clone().unwrap_or_default();
+    // A consumer that names an ISO and nothing else wants it as virtual media.
+    let method = match (&host.spec.boot, &image) {
+        (Some(boot), _) => boot.method,
+        (None, Some(_)) => BootMethod::VirtualMedia,
+        (None, None) => return None,
+    };
+    match (method, &image) {
+        (BootMethod::VirtualMedia, None) => None,
+        (BootMethod::VirtualMedia, Some(_))
+        | (BootMethod::Ipxe | BootMethod::PXE | BootMethod::HTTPBoot | BootMethod::Disk, _) => {
+            Some(Wanted { image, method, mode: boot.boot_mode })
+        }
+    }
+}
+
+fn await_boot(booting: &Booting, seen: Seen, is_over: bool) -> Plan {
+    let believed = |evidence: Evidence| booting.evidence.contains(&evidence) && shows(evidence, seen);
+    if seen.power == PowerState::On && believed(Evidence::Progress) {
+        return Plan::WriteSeen(Sight::By(Evidence::Progress));
+    }
+    // The override is used up in firmware already: where better evidence may come, it is waited for.
+    let may_improve = booting.evidence.contains(&Evidence::Progress) && !is_over;
+    if seen.power == PowerState::On && believed(Evidence::Override) && !may_improve {
+        return Plan::WriteSeen(Sight::By(Evidence::Override));
+    }
+    match seen.power {
+        // Turned off after the mark was written, or never turned on: an installer may end so.
+        PowerState::Off => Plan::TurnOn,
+        PowerState::On if is_over => Plan::WriteSeen(Sight::Unobservable),
+        PowerState::On
+        | PowerState::PoweringOn
+        | PowerState::PoweringOff
+        | PowerState::Paused
+        | PowerState::Unknown => Plan::AwaitBoot,
+    }
+}
+
+/// Whether this shows that the operating system was started.
+fn shows(evidence: Evidence, seen: Seen) -> bool {
+    match evidence {
+        Evidence::Progress => seen.boot == Some(Boot::OperatingSystem),
+        Evidence::Override => seen.armed == Some(false),
+    }
+}
+
+/// What can be believed of a boot, by what the BMC shows while the machine is off and armed: an old boot that is still
+/// shown would be taken for the new one.
+#[must_use]
+pub fn believable(off_and_armed: Seen) -> Vec<Evidence> {
+    let mut evidence = Vec::new();
+    if matches!(off_and_armed.boot, Some(Boot::NotBegun | Boot::Firmware)) {
+        evidence.push(Evidence::Progress);
+    }
+    if off_and_armed.armed == Some(true) {
+        evidence.push(Evidence::Override);
+    }
+    evidence
+}
+
+/// An installed machine is touched only where its consumer has said what it wants.
+fn keep(host: &PhysicalHost, power: PowerState) -> Plan {
+    match (host.spec.online, power) {
+        (Some(true), PowerState::Off) => Plan::Power(Switch::On),
+        (Some(false), PowerState::On) => Plan::Power(Switch::Off),
+        (
+            Some(true | false) | None,
+            PowerState::On
+            | PowerState::Off
+            | PowerState::PoweringOn
+            | PowerState::PoweringOff
+            | PowerState::Paused
+            | PowerState::Unknown,
+        ) => Plan::Watch,
+    }
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

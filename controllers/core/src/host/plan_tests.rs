@@ -1,0 +1,145 @@
+//! Tables over the plan for a machine.
+
+use beskar7_api::annotations::{BOOTING, PROVISIONED};
+use serde_json::{Value, json};
+
+use super::*;
+
+const PATIENCE: Duration = Duration::from_secs(600);
+const ISO: &str = "http://images/node.iso";
+
+fn host(spec: Value, annotations: Value) -> PhysicalHost {
+    let mut whole =
+        json!({"redfishConnection": {"address": "https://10.0.0.1", "credentialsSecretRef": "bmc"}});
+    whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+    serde_json::from_value(json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+        "kind": "PhysicalHost",
+        "metadata": {"name": "h", "namespace": "metal", "annotations": annotations},
+        "spec": whole,
+    }))
+    .unwrap()
+}
+
+fn held(more: Value) -> Value {
+    let mut spec =
+        json!({"consumerRef": {"kind": "Beskar7Machine", "name": "m"}, "claimID": "c", "bootIsoSource": ISO});
+    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    spec
+}
+
+fn seen(power: PowerState) -> Seen {
+    Seen { power, armed: None, boot: None }
+}
+
+/// What is planned this long after the mark was written.
+fn planned(host: &PhysicalHost, seen: Seen, waited: i64) -> Plan {
+    plan(host, seen, Timestamp::from_second(100 + waited).unwrap(), PATIENCE)
+}
+
+#[test]
+fn a_host_that_nobody_holds_is_watched() {
+    for spec in [
+        json!({}),
+        json!({"online": true}),
+        json!({"consumerRef": {"kind": "Beskar7Machine", "name": "m"}, "bootIsoSource": ISO}),
+        held(json!({"externallyProvisioned": true})),
+    ] {
+        for power in [PowerState::On, PowerState::Off, PowerState::Unknown] {
+            assert_eq!(planned(&host(spec.clone(), json!({})), seen(power), 0), Plan::Watch, "{spec}");
+        }
+    }
+}
+
+#[test]
+fn a_released_host_is_deprovisioned_whatever_is_written_about_it() {
+    for annotations in [json!({}), json!({PROVISIONED: "c"}), json!({BOOTING: "c 100"})] {
+        let host = host(json!({"claimID": "c"}), annotations);
+        assert_eq!(planned(&host, seen(PowerState::On), 0), Plan::Deprovision);
+    }
+}
+
+#[test]
+fn a_claim_is_begun_when_it_says_what_to_boot() {
+    let begun = |spec: Value| planned(&host(held(spec), json!({})), seen(PowerState::On), 0);
+    let iso = Wanted { image: Some(ISO.into()), method: BootMethod::VirtualMedia, mode: BootMode::UEFI };
+    assert_eq!(begun(json!({})), Plan::Install(iso.clone()));
+    assert_eq!(begun(json!({"online": true})), Plan::Install(iso));
+    assert_eq!(begun(json!({"online": false})), Plan::WaitForConsumer);
+    assert_eq!(begun(json!({"bootIsoSource": ""})), Plan::WaitForConsumer);
+    assert_eq!(
+        begun(json!({"bootIsoSource": null, "boot": {"method": "VirtualMedia"}})),
+        Plan::WaitForConsumer
+    );
+    let Plan::Install(network) =
+        begun(json!({"bootIsoSource": null, "boot": {"method": "iPXE", "bootMode": "Legacy"}}))
+    else {
+        panic!("network boot needs no ISO")
+    };
+    assert_eq!((network.image, network.method, network.mode), (None, BootMethod::Ipxe, BootMode::Legacy));
+}
+
+#[test]
+fn what_is_written_about_another_claim_does_not_count() {
+    for annotations in
+        [json!({PROVISIONED: "old"}), json!({BOOTING: "old 100 progress"}), json!({BOOTING: "?"})]
+    {
+        let host = host(held(json!({})), annotations);
+        assert!(matches!(planned(&host, seen(PowerState::On), 0), Plan::Install(_)));
+    }
+}
+
+#[test]
+fn a_machine_that_was_turned_on_is_awaited_and_never_begun_again() {
+    let on = |armed, boot| Seen { power: PowerState::On, armed, boot };
+    let progress = Plan::WriteSeen(Sight::By(Evidence::Progress));
+    let used_up = Plan::WriteSeen(Sight::By(Evidence::Override));
+    let unobservable = Plan::WriteSeen(Sight::Unobservable);
+    for (mark, seen, waited, expected) in [
+        ("c 100 progress override", on(Some(true), Some(Boot::Firmware)), 0, Plan::AwaitBoot),
+        ("c 100 progress override", on(Some(false), Some(Boot::OperatingSystem)), 0, progress),
+        // Used up is not yet booted, where the BMC will tell more; in the end it has to do.
+        ("c 100 progress override", on(Some(false), Some(Boot::Firmware)), 10, Plan::AwaitBoot),
+        ("c 100 progress override", on(Some(false), Some(Boot::Firmware)), 600, used_up.clone()),
+        ("c 100 override", on(Some(false), None), 0, used_up),
+        ("c 100 override", on(Some(true), None), 599, Plan::AwaitBoot),
+        ("c 100 override", on(Some(true), None), 600, unobservable.clone()),
+        // What could not be believed before the boot can't be believed after it.
+        ("c 100", on(Some(false), Some(Boot::OperatingSystem)), 0, Plan::AwaitBoot),
+        ("c 100", on(Some(false), Some(Boot::OperatingSystem)), 600, unobservable),
+        ("c 100 progress", seen(PowerState::Off), 5, Plan::TurnOn),
+        ("c 100 progress", seen(PowerState::Off), 9999, Plan::TurnOn),
+        ("c 100 progress", seen(PowerState::PoweringOn), 9999, Plan::AwaitBoot),
+        ("c 100 progress", seen(PowerState::Unknown), 9999, Plan::AwaitBoot),
+    ] {
+        let host = host(held(json!({})), json!({BOOTING: mark}));
+        assert_eq!(planned(&host, seen, waited), expected, "{mark} {seen:?} after {waited} s");
+    }
+}
+
+#[test]
+fn an_installed_machine_is_touched_only_when_its_consumer_says_so() {
+    for (online, power, expected) in [
+        (None, PowerState::Off, Plan::Watch),
+        (None, PowerState::On, Plan::Watch),
+        (Some(true), PowerState::Off, Plan::Power(Switch::On)),
+        (Some(true), PowerState::On, Plan::Watch),
+        (Some(true), PowerState::Unknown, Plan::Watch),
+        (Some(false), PowerState::On, Plan::Power(Switch::Off)),
+        (Some(false), PowerState::PoweringOff, Plan::Watch),
+        (Some(false), PowerState::Off, Plan::Watch),
+    ] {
+        let host =
+            host(held(json!({"online": online})), json!({PROVISIONED: "c", BOOTING: "c 100 progress"}));
+        assert_eq!(planned(&host, seen(power), 9999), expected, "{online:?} {power:?}");
+    }
+}
+
+#[test]
+fn only_what_does_not_show_an_old_boot_is_believed() {
+    let off = |armed, boot| believable(Seen { power: PowerState::Off, armed, boot });
+    assert_eq!(off(Some(true), Some(Boot::NotBegun)), [Evidence::Progress, Evidence::Override]);
+    assert_eq!(off(Some(true), Some(Boot::OperatingSystem)), [Evidence::Override]);
+    assert_eq!(off(Some(false), Some(Boot::Firmware)), [Evidence::Progress]);
+    assert_eq!(off(None, None), []);
+}
