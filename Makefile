@@ -99,6 +99,13 @@ leader-kills: release
 demo-once: release
 	$(E2E) demo --once
 
+.PHONY: bench-redfish
+bench-redfish: need-rust ## What the Redfish client costs against simulated BMCs: out/bench-redfish.md
+	$(CARGO) build $(LOCKED) --release -p beskar7-redfish-bench -p beskar7-redfish-sim --bins
+	@mkdir -p $(OUT)
+	@release="$${CARGO_TARGET_DIR:-target}/release"; \
+	  "$$release/bench-redfish" --simulator "$$release/redfish-sim" --out $(OUT)/bench-redfish.md
+
 ##@ Parts
 
 .PHONY: tools

@@ -63,6 +63,7 @@ pub struct Bmc {
     sessions: Sessions,
     tasks: Tasks,
     requests: u64,
+    unchanged: u64,
 }
 
 impl Bmc {
@@ -86,6 +87,7 @@ impl Bmc {
             sessions: Sessions::default(),
             tasks: Tasks::default(),
             requests: 0,
+            unchanged: 0,
         }
     }
 
@@ -96,12 +98,19 @@ impl Bmc {
         self.sessions = Sessions::default();
         self.tasks = Tasks::default();
         self.requests = 0;
+        self.unchanged = 0;
     }
 
     /// How many requests it has seen.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.requests
+    }
+
+    /// How many of them it answered with 304.
+    #[must_use]
+    pub fn unchanged(&self) -> u64 {
+        self.unchanged
     }
 
     /// How many sessions are open, and how many were ever opened.
@@ -175,6 +184,7 @@ impl Bmc {
         let Some(etag) = self.etag(&body) else { return Answer::json(StatusCode::OK, body) };
         if request.header("if-none-match").is_some_and(|given| given.split(',').any(|one| one.trim() == etag))
         {
+            self.unchanged += 1;
             return Answer::empty(StatusCode::NOT_MODIFIED).with(header::ETAG, &etag);
         }
         if let Some(object) = body.as_object_mut().filter(|object| object.contains_key("@odata.id")) {

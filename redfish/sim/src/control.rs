@@ -121,6 +121,7 @@ fn state(bmc: &mut Bmc, now: Moment) -> Value {
         "disk": bmc.machine.disk(),
         "sessions": { "open": open, "opened": opened },
         "requests": bmc.requests(),
+        "unchanged": bmc.unchanged(),
         "faults": bmc.faults.armed(),
     })
 }

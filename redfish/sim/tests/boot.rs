@@ -100,6 +100,7 @@ async fn plain_checks_etags_that_are_given() {
     assert_eq!(body["@odata.etag"], json!(etag));
     let unchanged = rig.send(Method::GET, &system, &[("if-none-match", &etag)], None).await;
     assert_eq!(unchanged.status(), StatusCode::NOT_MODIFIED);
+    assert_eq!(rig.host().with(|bmc, _| bmc.unchanged()), 1);
     let wrong = rig.send(Method::PATCH, &system, &[("if-match", "\"old\"")], Some(once("Pxe"))).await;
     assert_eq!(wrong.status(), StatusCode::PRECONDITION_FAILED);
     let right = rig.send(Method::PATCH, &system, &[("if-match", &etag)], Some(once("Pxe"))).await;

@@ -1,0 +1,87 @@
+//! What a process uses, as Linux tells it, and what machine this is.
+
+use std::fs;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+/// The kernel counts processor time in hundredths of a second on every architecture that Rust knows.
+const TICK: Duration = Duration::from_millis(10);
+
+/// The lock file that this program was built from.
+const LOCK: &str = include_str!("../../../Cargo.lock");
+
+/// The memory of a process that is in use now, in bytes.
+pub fn resident(pid: u32) -> Result<u64> {
+    let path = format!("/proc/{pid}/status");
+    let status = fs::read_to_string(&path).with_context(|| format!("can't read {path}"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    Ok(kibibytes.with_context(|| format!("{path} has no VmRSS"))?.saturating_mul(1024))
+}
+
+/// The processor time that a process has used.
+pub fn processor_time(pid: u32) -> Result<Duration> {
+    let path = format!("/proc/{pid}/stat");
+    let stat = fs::read_to_string(&path).with_context(|| format!("can't read {path}"))?;
+    // The name, in parentheses, may hold anything; what follows it are numbers: the state, ten others, user, system.
+    let (_, numbers) = stat.rsplit_once(')').context("stat has no name")?;
+    let ticks = numbers.split_whitespace().skip(11).take(2).map(str::parse::<u32>);
+    let ticks = ticks.collect::<Result<Vec<u32>, _>>().context("stat has no times")?;
+    Ok(TICK.saturating_mul(ticks.iter().sum()))
+}
+
+/// A connection needs a file descriptor.
+pub fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let now = getrlimit(Resource::Nofile);
+    // Where it can't be raised, a request fails and says so.
+    setrlimit(Resource::Nofile, Rlimit { current: now.maximum, maximum: now.maximum }).ok();
+}
+
+/// The machine and the versions, in a few lines of text.
+pub fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let processors = read("/proc/cpuinfo");
+    let model = processors.lines().find(|line| line.starts_with("model name"));
+    let model = model.and_then(|line| line.split_once(": ")).map_or("an unnamed processor", |(_, name)| name);
+    let load = read("/proc/loadavg").split_whitespace().next().unwrap_or("unknown").to_owned();
+    let kernel = read("/proc/sys/kernel/osrelease");
+    format!(
+        "{cores} cores ({model}) for client and simulator together, Linux {}, load {load} at the end.\n\
+         beskar7-redfish {}, reqwest {}, hyper {}, rustls {}, tokio {}; built with optimisations: {}.\n",
+        kernel.trim(),
+        version("beskar7-redfish"),
+        version("reqwest"),
+        version("hyper"),
+        version("rustls"),
+        version("tokio"),
+        if cfg!(debug_assertions) { "no" } else { "yes" },
+    )
+}
+
+fn version(name: &str) -> &'static str {
+    let mut lines = LOCK.lines().skip_while(|line| *line != format!("name = \"{name}\""));
+    let line = lines.nth(1).unwrap_or_default();
+    line.trim_start_matches("version = ").trim_matches('"')
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_measured() {
+        let me = std::process::id();
+        assert!(resident(me).unwrap() > 100_000);
+        processor_time(me).unwrap();
+    }
+
+    #[test]
+    fn versions_are_those_of_the_lock_file() {
+        assert_eq!(version("beskar7-redfish"), env!("CARGO_PKG_VERSION"));
+        assert!(version("reqwest").starts_with("0."), "{}", version("reqwest"));
+    }
+}
