@@ -51,11 +51,9 @@ impl Bmc {
                 "CoreCount": CORES * PROCESSORS as u64,
                 "LogicalProcessorCount": CORES * 2 * PROCESSORS as u64,
                 "Model": names.processor,
-                "Status": ok(),
             },
             "MemorySummary": {
                 "TotalSystemMemoryGiB": DIMM_MIB * DIMMS as u64 / 1024,
-                "Status": ok(),
             },
             "Processors": self.link(&Resource::Processors),
             "Memory": self.link(&Resource::Memory),
