@@ -11,5 +11,7 @@ mod exceptions;
 mod images;
 #[path = "../../redfish/tests/scenario/mod.rs"]
 mod scenario;
+#[path = "peers/service_validator.rs"]
+mod service_validator;
 #[path = "peers/sushy.rs"]
 mod sushy;

@@ -64,10 +64,10 @@ impl Python {
         &self.directory
     }
 
-    /// A module of an installed package as a program.
+    /// A program of an installed package.
     #[must_use]
-    pub fn module(&self, module: &str) -> Command {
-        self.command(module).args(["-m", module])
+    pub fn program(&self, name: &str) -> Command {
+        self.command(name).arg(self.directory.join("bin").join(name))
     }
 
     /// A script of ours, by its path in the repository.

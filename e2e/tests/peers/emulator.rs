@@ -46,7 +46,7 @@ impl Emulator {
         std::fs::write(directory.path().join("passwords"), PASSWORDS)?;
         std::fs::write(directory.path().join("config.py"), config(directory.path(), &port))?;
         let process = python
-            .module("sushy_tools.emulator.main")
+            .program("sushy-emulator")
             .args(["--fake", "--interface", "127.0.0.1", "--port", &port.number().to_string(), "--config"])
             .arg(directory.path().join("config.py"))
             .spawn(directory.path().join("log"))?;

@@ -57,3 +57,28 @@ pub struct Unstepped {
 
 /// sushy 5.14.0: it drives all six profiles through every step.
 pub const SUSHY: &[Unstepped] = &[];
+
+/// What DMTF's service validator finds wrong with the simulator's plain profile, warnings included.
+pub struct Misfit {
+    pub resource: &'static str,
+    pub property: &'static str,
+    /// What the validator says of it.
+    pub said: &'static str,
+    pub reason: &'static str,
+}
+
+/// redfish-service-validator 3.1.8.
+pub const SERVICE_VALIDATOR: &[Misfit] = &[
+    Misfit {
+        resource: "/redfish/v1/Systems/System-1/Storage/Storage-1/Drives/Disk1",
+        property: "/@odata.id",
+        said: "Deprecated URI Warning",
+        reason: "drives stand below their storage, as on the machines that the profiles imitate",
+    },
+    Misfit {
+        resource: "/redfish/v1/Systems/System-1/Storage/Storage-1/Drives/Disk2",
+        property: "/@odata.id",
+        said: "Deprecated URI Warning",
+        reason: "drives stand below their storage, as on the machines that the profiles imitate",
+    },
+];
