@@ -3,6 +3,7 @@
 //! One request goes in, one answer comes out, at a time that is handed in; connections, delays and
 //! what happens outside of the machine are somebody else's.
 
+pub mod accounts;
 pub mod answer;
 pub mod identity;
 pub mod resource;
@@ -10,6 +11,7 @@ pub mod sessions;
 pub mod tasks;
 
 pub(crate) mod access;
+mod account_service;
 mod boot;
 mod inventory;
 mod media;
@@ -24,7 +26,8 @@ use http::header;
 use http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
-use self::access::Who;
+use self::access::Caller;
+use self::accounts::Accounts;
 use self::answer::{Answer, Body, Request};
 use self::identity::Identity;
 use self::resource::Resource;
@@ -60,6 +63,7 @@ pub struct Bmc {
     credentials: Arc<Credentials>,
     clock: Clock,
     pace: Pace,
+    accounts: Accounts,
     sessions: Sessions,
     tasks: Tasks,
     requests: u64,
@@ -84,6 +88,7 @@ impl Bmc {
             credentials,
             clock,
             pace,
+            accounts: Accounts::default(),
             sessions: Sessions::default(),
             tasks: Tasks::default(),
             requests: 0,
@@ -95,6 +100,7 @@ impl Bmc {
     pub fn reset_to_new(&mut self) {
         self.machine = new_machine(self.profile, self.pace);
         self.faults.clear();
+        self.accounts = Accounts::default();
         self.sessions = Sessions::default();
         self.tasks = Tasks::default();
         self.requests = 0;
@@ -145,17 +151,20 @@ impl Bmc {
                 &[],
             );
         }
-        let found = resource::find(self.profile, &request.path);
+        let found = resource::find(self.profile, resource_path(request));
         let is_login = found == Some(Resource::Sessions) && request.method == Method::POST;
         let is_open = is_login || found.as_ref().is_some_and(resource::is_public);
-        let who = match self.who(request, now, is_open) {
-            Ok(who) => who,
+        let caller = match self.caller(request, now, is_open) {
+            Ok(caller) => caller,
             Err(answer) => return *answer,
         };
         let Some(found) = found else { return Answer::not_found(&request.path) };
         let allowed = resource::methods(self.profile, &found);
         if !allowed.contains(&request.method) {
             return not_allowed(&request.method, allowed);
+        }
+        if !is_open && !self.permits(&caller, &found, &request.method) {
+            return Answer::forbidden();
         }
         if let Some(refusal) = refuse_query(request) {
             return refusal;
@@ -165,8 +174,8 @@ impl Bmc {
                 let answer = self.get(request, &found, now);
                 answer.with(header::ALLOW, &allow(allowed))
             }
-            Method::PATCH => self.patch(request, &found, &who, now),
-            Method::POST => self.post(request, &found, &who, now),
+            Method::PATCH => self.patch(request, &found, &caller, now),
+            Method::POST => self.post(request, &found, &caller, now),
             Method::DELETE => self.delete(&found, &request.path),
             _ => not_allowed(&request.method, allowed),
         }
@@ -181,7 +190,7 @@ impl Bmc {
         let lies =
             matches!(found, Resource::Media(_)) && self.faults.strikes(Fault::LyingMedia, &request.path);
         let Some(mut body) = self.read(found, now, lies) else { return Answer::not_found(&request.path) };
-        let Some(etag) = self.etag(&body) else { return Answer::json(StatusCode::OK, body) };
+        let Some(etag) = self.etag(found, &body) else { return Answer::json(StatusCode::OK, body) };
         if request.header("if-none-match").is_some_and(|given| given.split(',').any(|one| one.trim() == etag))
         {
             self.unchanged += 1;
@@ -202,6 +211,11 @@ impl Bmc {
             Resource::SessionService => Some(self.session_service()),
             Resource::Sessions => Some(self.sessions_collection()),
             Resource::Session(id) => self.session(id),
+            Resource::AccountService => Some(self.account_service()),
+            Resource::Accounts => Some(self.accounts_collection()),
+            Resource::Account(id) => self.account(id),
+            Resource::Roles => Some(self.roles()),
+            Resource::Role(role) => Some(self.role(*role)),
             Resource::Systems => Some(self.systems()),
             Resource::System => Some(self.system(now)),
             Resource::Bystander(i) => self.bystander(*i),
@@ -247,7 +261,7 @@ impl Bmc {
         }
     }
 
-    fn patch(&mut self, request: &Request, found: &Resource, who: &Who, now: Moment) -> Answer {
+    fn patch(&mut self, request: &Request, found: &Resource, caller: &Caller, now: Moment) -> Answer {
         if let Some(refusal) = self.refuse_if_match(request, found, now) {
             return refusal;
         }
@@ -261,23 +275,27 @@ impl Bmc {
             );
         }
         if matches!(found, Resource::System | Resource::Settings) {
-            self.patch_system(request, found, &body, who, now)
+            self.patch_system(request, found, &body, &caller.who, now)
         } else if let Resource::Media(slot) = found {
-            self.patch_media(*slot, &body, who, now)
+            self.patch_media(*slot, &body, &caller.who, now)
+        } else if let Resource::Account(id) = found {
+            self.patch_account(request, id, &body, caller, now)
         } else {
             body.keys().next().map_or_else(Answer::malformed, |key| Answer::not_writable(key))
         }
     }
 
-    fn post(&mut self, request: &Request, found: &Resource, who: &Who, now: Moment) -> Answer {
+    fn post(&mut self, request: &Request, found: &Resource, caller: &Caller, now: Moment) -> Answer {
         if *found == Resource::Sessions {
             self.log_in(request, now)
+        } else if *found == Resource::Accounts {
+            self.add_account(request)
         } else if *found == Resource::SystemReset {
-            self.reset_system(request, who, now)
+            self.reset_system(request, &caller.who, now)
         } else if let Resource::Insert(slot) = found {
-            self.insert_media(request, *slot, who, now)
+            self.insert_media(request, *slot, &caller.who, now)
         } else if let Resource::Eject(slot) = found {
-            self.eject_media(request, *slot, who, now)
+            self.eject_media(request, *slot, &caller.who, now)
         } else {
             // What is left is the reset of the BMC itself: it forgets who was logged in.
             self.sessions.forget();
@@ -286,14 +304,18 @@ impl Bmc {
     }
 
     fn delete(&mut self, found: &Resource, path: &str) -> Answer {
+        if let Resource::Account(id) = found {
+            return self.remove_account(id, path);
+        }
         let closed = matches!(found, Resource::Session(id) if self.sessions.close(id));
         if closed { Answer::empty(StatusCode::NO_CONTENT) } else { Answer::not_found(path) }
     }
 
     /// The ETag of a resource as it would be sent, if this BMC has any.
-    fn etag(&self, body: &Value) -> Option<String> {
+    fn etag(&self, found: &Resource, body: &Value) -> Option<String> {
         let mut hasher = DefaultHasher::new();
         body.to_string().hash(&mut hasher);
+        self.changes(found).hash(&mut hasher);
         let hash = hasher.finish();
         match self.profile.etag.form {
             ETagForm::None => None,
@@ -303,7 +325,7 @@ impl Bmc {
     }
 
     fn refuse_if_match(&self, request: &Request, found: &Resource, now: Moment) -> Option<Answer> {
-        let current = self.read(found, now, false).and_then(|body| self.etag(&body))?;
+        let current = self.read(found, now, false).and_then(|body| self.etag(found, &body))?;
         let given = request.header("if-match");
         let matches = |given: &str| given.split(',').any(|one| one.trim() == current);
         match (self.profile.etag.if_match, given) {
@@ -344,6 +366,13 @@ fn new_machine(profile: &Profile, pace: Pace) -> Machine {
         profile.timing.at(pace),
         profile.media.slots.iter().map(|slot| Slot::new(slot.id.to_owned())).collect(),
     )
+}
+
+/// The path that a request is about: to POST to the members of a collection is to POST to the collection.
+fn resource_path(request: &Request) -> &str {
+    let path = request.path.as_str();
+    let members = path.strip_suffix("/Members").filter(|_| request.method == Method::POST);
+    members.unwrap_or(path)
 }
 
 /// The JSON object in a body.

@@ -2,10 +2,11 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::StatusCode;
 use http::header::{self, HeaderName};
+use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use super::accounts::{Privilege, Role};
 use super::answer::{Answer, Request};
 use super::resource::{self, Resource};
 use super::sessions::Session;
@@ -16,31 +17,93 @@ use crate::machine::log::Action;
 /// Whoever sent a request, for the log.
 pub(super) type Who = String;
 
+/// Whoever sent a request, and what they may do.
+#[derive(Debug)]
+pub(super) struct Caller {
+    pub(super) who: Who,
+    user: String,
+    role: Option<Role>,
+}
+
+impl Caller {
+    fn nobody() -> Self {
+        Self { who: "nobody".to_owned(), user: String::new(), role: None }
+    }
+
+    pub(super) fn may(&self, privilege: Privilege) -> bool {
+        self.role.is_some_and(|role| role.may(privilege))
+    }
+}
+
 const TOKEN: &str = "x-auth-token";
 
 impl Bmc {
     /// Who sent this; an error answer if it has to be somebody and is nobody.
-    pub(super) fn who(&mut self, request: &Request, now: Moment, open: bool) -> Result<Who, Box<Answer>> {
-        if let Some(token) = request.header(TOKEN) {
-            let session = self.sessions.of_token(now, token, &self.profile.session);
-            return match session {
-                Some(session) => Ok(format!("session {} of {}", session.id, session.user)),
-                None if open => Ok("nobody".to_owned()),
-                None => Err(Box::new(no_session())),
-            };
+    pub(super) fn caller(
+        &mut self,
+        request: &Request,
+        now: Moment,
+        open: bool,
+    ) -> Result<Caller, Box<Answer>> {
+        let known = match (request.header(TOKEN), request.header("authorization")) {
+            (Some(token), _) => self.by_session(token, now),
+            (None, Some(authorization)) => self.by_basic(authorization),
+            (None, None) => None,
+        };
+        match known {
+            Some(caller) => Ok(caller),
+            None if open => Ok(Caller::nobody()),
+            None => Err(Box::new(no_session())),
         }
-        if let Some(authorization) = request.header("authorization") {
-            return match basic(authorization) {
-                Some((user, password)) if self.accepts(&user, &password) => Ok(format!("basic {user}")),
-                _ if open => Ok("nobody".to_owned()),
-                _ => Err(Box::new(no_session())),
-            };
+    }
+
+    fn by_session(&mut self, token: &str, now: Moment) -> Option<Caller> {
+        let session = self.sessions.of_token(now, token, &self.profile.session)?;
+        let (id, user) = (session.id.clone(), session.user.clone());
+        let role = Some(self.role_of(&user)?);
+        Some(Caller { who: format!("session {id} of {user}"), user, role })
+    }
+
+    fn by_basic(&self, authorization: &str) -> Option<Caller> {
+        let (user, password) = basic(authorization)?;
+        self.accepts(&user, &password).then(|| Caller {
+            who: format!("basic {user}"),
+            role: self.role_of(&user),
+            user,
+        })
+    }
+
+    fn role_of(&self, user: &str) -> Option<Role> {
+        if self.credentials.username == user {
+            return Some(Role::Administrator);
         }
-        if open { Ok("nobody".to_owned()) } else { Err(Box::new(no_session())) }
+        self.accounts.named(user).filter(|account| account.enabled).map(|account| account.role)
     }
 
     fn accepts(&self, user: &str, password: &str) -> bool {
-        self.credentials.username == user && self.credentials.password == password
+        let is_first = self.credentials.username == user && self.credentials.password == password;
+        let added = self.accounts.named(user).filter(|account| account.enabled);
+        is_first || added.is_some_and(|account| account.password == password)
+    }
+
+    /// Whether somebody may do this: reading is for everybody who is known, but for other people's accounts.
+    pub(super) fn permits(&self, caller: &Caller, found: &Resource, method: &Method) -> bool {
+        let is_read = method == Method::GET || method == Method::HEAD;
+        match found {
+            Resource::Account(id) => {
+                let own = self.accounts.get(id).is_some_and(|account| account.user == caller.user);
+                let change_own = own && (is_read || method == Method::PATCH);
+                caller.may(Privilege::ConfigureUsers) || (change_own && caller.may(Privilege::ConfigureSelf))
+            }
+            Resource::Session(id) if !is_read => {
+                let own = self.sessions.get(id).is_some_and(|session| session.user == caller.user);
+                caller.may(Privilege::ConfigureManager) || (own && caller.may(Privilege::ConfigureSelf))
+            }
+            _ if is_read => caller.may(Privilege::Login),
+            Resource::Accounts => caller.may(Privilege::ConfigureUsers),
+            Resource::ManagerReset | Resource::SessionService => caller.may(Privilege::ConfigureManager),
+            _ => caller.may(Privilege::ConfigureComponents),
+        }
     }
 
     /// POST to Sessions.

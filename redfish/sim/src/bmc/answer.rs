@@ -88,6 +88,17 @@ impl Answer {
         Self::error(StatusCode::NOT_FOUND, "Base.1.12.ResourceMissingAtURI", &text, &[path])
     }
 
+    /// 403 for whoever is known and may not.
+    #[must_use]
+    pub fn forbidden() -> Self {
+        Self::error(
+            StatusCode::FORBIDDEN,
+            "Base.1.12.InsufficientPrivilege",
+            "There are insufficient privileges for the account or credentials associated with the current session to perform the requested operation.",
+            &[],
+        )
+    }
+
     /// 400 for a body that is no JSON object.
     #[must_use]
     pub fn malformed() -> Self {

@@ -180,7 +180,7 @@ impl Bmc {
         let Some(mut body) = self.read(found, now, false) else {
             return Answer::empty(StatusCode::NO_CONTENT);
         };
-        let Some(etag) = self.etag(&body) else { return Answer::json(StatusCode::OK, body) };
+        let Some(etag) = self.etag(found, &body) else { return Answer::json(StatusCode::OK, body) };
         set(&mut body, "@odata.etag", json!(etag));
         Answer::json(StatusCode::OK, body).with(header::ETAG, &etag)
     }

@@ -2,14 +2,16 @@
 
 use crate::profiles::Profile;
 
-const COLLECTIONS: [&str; 12] = [
+const COLLECTIONS: [&str; 14] = [
     "ChassisCollection",
     "ComputerSystemCollection",
     "EthernetInterfaceCollection",
+    "ManagerAccountCollection",
     "ManagerCollection",
     "MemoryCollection",
     "MessageRegistryFileCollection",
     "ProcessorCollection",
+    "RoleCollection",
     "SessionCollection",
     "SoftwareInventoryCollection",
     "StorageCollection",
@@ -28,6 +30,9 @@ pub(super) fn document(profile: &Profile) -> String {
         ("Chassis", schemas.chassis),
         ("SessionService", "v1_1_8"),
         ("Session", "v1_3_0"),
+        ("AccountService", "v1_10_0"),
+        ("ManagerAccount", "v1_8_0"),
+        ("Role", "v1_3_0"),
         ("TaskService", "v1_2_0"),
         ("Task", "v1_5_0"),
         ("UpdateService", "v1_11_0"),

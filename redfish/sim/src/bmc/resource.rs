@@ -4,6 +4,7 @@
 
 use http::Method;
 
+use super::accounts::Role;
 use crate::profiles::Profile;
 use crate::profiles::habits::{BootPlace, Home, Listed, MediaControl};
 
@@ -31,6 +32,11 @@ pub enum Resource {
     SessionService,
     Sessions,
     Session(String),
+    AccountService,
+    Accounts,
+    Account(String),
+    Roles,
+    Role(Role),
     Systems,
     System,
     Bystander(usize),
@@ -93,6 +99,14 @@ fn below_root(profile: &Profile, service: &str, rest: &[&str]) -> Option<Resourc
             [] => Some(Resource::SessionService),
             ["Sessions"] => Some(Resource::Sessions),
             ["Sessions", id] => Some(Resource::Session((*id).to_owned())),
+            _ => None,
+        },
+        "AccountService" => match rest {
+            [] => Some(Resource::AccountService),
+            ["Accounts"] => Some(Resource::Accounts),
+            ["Accounts", id] => Some(Resource::Account((*id).to_owned())),
+            ["Roles"] => Some(Resource::Roles),
+            ["Roles", id] => Role::parse(id).map(Resource::Role),
             _ => None,
         },
         "Chassis" => match rest {
@@ -246,6 +260,11 @@ pub fn path(profile: &Profile, resource: &Resource) -> String {
         Resource::Eject(slot) => format!("{}/Actions/VirtualMedia.EjectMedia", media_path(profile, *slot)),
         Resource::Chassises => "/redfish/v1/Chassis".to_owned(),
         Resource::Chassis => format!("/redfish/v1/Chassis/{}", names.chassis),
+        Resource::AccountService => "/redfish/v1/AccountService".to_owned(),
+        Resource::Accounts => "/redfish/v1/AccountService/Accounts".to_owned(),
+        Resource::Account(id) => format!("/redfish/v1/AccountService/Accounts/{id}"),
+        Resource::Roles => "/redfish/v1/AccountService/Roles".to_owned(),
+        Resource::Role(role) => format!("/redfish/v1/AccountService/Roles/{}", role.name()),
         Resource::TaskService => "/redfish/v1/TaskService".to_owned(),
         Resource::Tasks => "/redfish/v1/TaskService/Tasks".to_owned(),
         Resource::Task(id) => format!("/redfish/v1/TaskService/Tasks/{id}"),
@@ -270,7 +289,8 @@ pub fn methods(profile: &Profile, resource: &Resource) -> &'static [Method] {
     const READ: &[Method] = &[Method::GET, Method::HEAD];
     const CHANGE: &[Method] = &[Method::GET, Method::HEAD, Method::PATCH];
     match resource {
-        Resource::Sessions => &[Method::GET, Method::HEAD, Method::POST],
+        Resource::Sessions | Resource::Accounts => &[Method::GET, Method::HEAD, Method::POST],
+        Resource::Account(_) => &[Method::GET, Method::HEAD, Method::PATCH, Method::DELETE],
         Resource::Session(_) => &[Method::GET, Method::HEAD, Method::DELETE],
         Resource::System | Resource::Settings | Resource::SessionService => CHANGE,
         Resource::Media(_) if profile.media.control == MediaControl::Patch => CHANGE,
@@ -281,6 +301,9 @@ pub fn methods(profile: &Profile, resource: &Resource) -> &'static [Method] {
         | Resource::Root
         | Resource::Metadata
         | Resource::OData
+        | Resource::AccountService
+        | Resource::Roles
+        | Resource::Role(_)
         | Resource::Systems
         | Resource::Bystander(_)
         | Resource::ResetActionInfo

@@ -70,6 +70,11 @@ impl Sessions {
         self.open.len() < before
     }
 
+    /// Closes all of a user's.
+    pub fn close_of(&mut self, user: &str) {
+        self.open.retain(|session| session.user != user);
+    }
+
     /// Forgets all.
     pub fn forget(&mut self) {
         self.open.clear();
