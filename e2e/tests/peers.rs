@@ -9,6 +9,8 @@ mod emulator;
 mod exceptions;
 #[path = "peers/images.rs"]
 mod images;
+#[path = "peers/protocol_validator.rs"]
+mod protocol_validator;
 #[path = "../../redfish/tests/scenario/mod.rs"]
 mod scenario;
 #[path = "peers/service_validator.rs"]

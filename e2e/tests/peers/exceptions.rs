@@ -82,3 +82,31 @@ pub const SERVICE_VALIDATOR: &[Misfit] = &[
         reason: "drives stand below their storage, as on the machines that the profiles imitate",
     },
 ];
+
+/// An assertion of DMTF's protocol validator that fails, or is warned of, on the simulator's plain profile.
+pub struct Offence {
+    pub assertion: &'static str,
+    /// What the validator says of it: method, path, status and message.
+    pub said: &'static str,
+    pub reason: &'static str,
+}
+
+/// redfish-protocol-validator 1.3.2: nothing fails.
+pub const PROTOCOL_VALIDATOR_FAILS: &[Offence] = &[];
+
+/// Assertions, by the beginning of their names, that the validator can't test on the simulator, and why.
+pub const PROTOCOL_VALIDATOR_UNTESTED: &[(&str, &str)] = &[
+    (
+        "PROTO_REDIRECT_ENFORCES_TARGET_PRIVS",
+        "a BMC with TLS does not listen without it, so nothing is redirected",
+    ),
+    ("REQ_DATA_MOD_ERRORS", "every POST that the validator looks at succeeds"),
+    ("REQ_QUERY_INVALID_VALUES", "there is neither `only` nor `excerpt`, as the service root says"),
+    ("RESP_STATUS_INTERNAL_SERVER_ERROR", "nothing that the validator asks is answered with 500"),
+    ("SEC_DEFAULT_CERT_REPLACE", "there is no CertificateService: Beskar7 replaces no certificates"),
+    ("SEC_PWD_CHANGE_REQ_", "accounts have no PasswordChangeRequired: Beskar7 changes no passwords"),
+    ("SEC_SESSION_TERMINATION_SIDE_EFFECTS", "there is no EventService: Beskar7 listens to no events"),
+    ("SERV_EVENT_", "there is no EventService: Beskar7 listens to no events"),
+    ("SERV_SSDP_", "multicast would leave the machine, so the validator may not ask"),
+    ("SERV_SSE_", "there is no EventService: Beskar7 listens to no events"),
+];
