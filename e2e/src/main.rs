@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use beskar7_e2e::demo;
 use beskar7_e2e::process::supervisor::{Supervise, Supervised};
+use beskar7_e2e::tools::progress::Progress;
 use beskar7_e2e::tools::{Python, Tool, Tools, progress, schemas};
 use clap::{Args, Parser, Subcommand};
 
@@ -48,6 +49,8 @@ enum ToolsVerb {
         /// Which one.
         tool: Tool,
     },
+    /// Install the Python programs that the Redfish parts are tried against, and print where.
+    Python,
 }
 
 #[expect(clippy::print_stderr, reason = "the last word to the person, or to the log, that started this")]
@@ -69,20 +72,27 @@ fn main() -> ExitCode {
 
 fn tools(args: &ToolsArgs) -> Result<String> {
     let mut progress = progress::on_stderr();
-    if let Some(ToolsVerb::Path { tool }) = &args.verb {
-        let tools = Tools::ensure_only(&[*tool], &mut *progress)?;
-        return Ok(format!("{}\n", tools.path(*tool)?.display()));
+    match &args.verb {
+        Some(ToolsVerb::Path { tool }) => {
+            let tools = Tools::ensure_only(&[*tool], &mut *progress)?;
+            Ok(format!("{}\n", tools.path(*tool)?.display()))
+        }
+        Some(ToolsVerb::Python) => Ok(format!("{}\n", Python::ensure(&mut *progress)?.directory().display())),
+        None => all_tools(args.print_path, &mut *progress),
     }
-    let tools = Tools::ensure(&mut *progress)?;
-    if args.print_path {
+}
+
+fn all_tools(print_path: bool, progress: &mut dyn Progress) -> Result<String> {
+    let tools = Tools::ensure(progress)?;
+    if print_path {
         let mut directories: Vec<_> = tools.iter().filter_map(|(_, path)| path.parent()).collect();
         directories.sort();
         directories.dedup();
         let joined = std::env::join_paths(directories).context("joining the directories")?;
         return Ok(format!("{}\n", joined.display()));
     }
-    let python = Python::ensure(&mut *progress)?;
-    let schemas = schemas::ensure(&mut *progress)?;
+    let python = Python::ensure(progress)?;
+    let schemas = schemas::ensure(progress)?;
     let mut lines = String::new();
     for (tool, path) in tools.iter() {
         lines.push_str(&format!("{:<24} {:<8} {}\n", tool.file_name(), tools.version(tool)?, path.display()));
