@@ -44,6 +44,12 @@ impl<'a> From<&'a str> for Image<'a> {
     }
 }
 
+impl<'a> From<&'a String> for Image<'a> {
+    fn from(url: &'a String) -> Self {
+        Self::from(url.as_str())
+    }
+}
+
 impl Bmc {
     /// The slots that an ISO may go into, best first: those under the system before those under its managers, CD before
     /// DVD before what does not say before USB.

@@ -89,21 +89,26 @@ impl Bmc {
     /// Whether somebody may do this: reading is for everybody who is known, but for other people's accounts.
     pub(super) fn permits(&self, caller: &Caller, found: &Resource, method: &Method) -> bool {
         let is_read = method == Method::GET || method == Method::HEAD;
-        match found {
-            Resource::Account(id) => {
-                let own = self.accounts.get(id).is_some_and(|account| account.user == caller.user);
-                let change_own = own && (is_read || method == Method::PATCH);
-                caller.may(Privilege::ConfigureUsers) || (change_own && caller.may(Privilege::ConfigureSelf))
-            }
-            Resource::Session(id) if !is_read => {
-                let own = self.sessions.get(id).is_some_and(|session| session.user == caller.user);
-                caller.may(Privilege::ConfigureManager) || (own && caller.may(Privilege::ConfigureSelf))
-            }
-            _ if is_read => caller.may(Privilege::Login),
-            Resource::Accounts => caller.may(Privilege::ConfigureUsers),
-            Resource::ManagerReset | Resource::SessionService => caller.may(Privilege::ConfigureManager),
-            _ => caller.may(Privilege::ConfigureComponents),
+        if let Resource::Account(id) = found {
+            let own = self.accounts.get(id).is_some_and(|account| account.user == caller.user);
+            let change_own = own && (is_read || method == Method::PATCH);
+            return caller.may(Privilege::ConfigureUsers)
+                || (change_own && caller.may(Privilege::ConfigureSelf));
         }
+        if is_read {
+            return caller.may(Privilege::Login);
+        }
+        if let Resource::Session(id) = found {
+            let own = self.sessions.get(id).is_some_and(|session| session.user == caller.user);
+            return caller.may(Privilege::ConfigureManager) || (own && caller.may(Privilege::ConfigureSelf));
+        }
+        if matches!(found, Resource::Accounts) {
+            return caller.may(Privilege::ConfigureUsers);
+        }
+        if matches!(found, Resource::ManagerReset | Resource::SessionService) {
+            return caller.may(Privilege::ConfigureManager);
+        }
+        caller.may(Privilege::ConfigureComponents)
     }
 
     /// POST to Sessions.
