@@ -15,7 +15,7 @@ use crate::http_clients::HttpClient;
 use crate::quirks::Quirks;
 use crate::resource::{MOST_MEMBERS, Resource};
 use crate::session::{Authentication, log_in};
-use crate::transport::{Answer, Limits, Request, Transport};
+use crate::transport::{Answer, Guard, Limits, Request, Transport};
 
 /// Where every Redfish service begins. The slash is part of it: some BMCs redirect without.
 const ROOT: &str = "/redfish/v1/";
@@ -52,6 +52,14 @@ impl Bmc {
             root: OnceCell::new(),
             etags: EtagLadder::default(),
         }
+    }
+
+    /// Asks before each change whether it may still be made: a process that has lost the right to act must not turn a
+    /// machine off.
+    #[must_use]
+    pub fn guarded(mut self, guard: Guard) -> Self {
+        self.transport = self.transport.guarded(guard);
+        self
     }
 
     /// Where it is.

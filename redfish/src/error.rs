@@ -121,6 +121,14 @@ pub enum Error {
         /// What was wanted.
         what: String,
     },
+    /// We may no longer change anything.
+    #[error("{what} was not sent to the BMC at {address}: this process may no longer change machines")]
+    Withdrawn {
+        /// Where it is.
+        address: String,
+        /// What was not asked.
+        what: String,
+    },
     /// It can't do this now.
     #[error("the BMC at {address} is busy with something else: {messages}")]
     Busy {
@@ -183,6 +191,7 @@ impl Error {
             Self::NoSuchSystem { .. } => "no-such-system",
             Self::SeveralSystems { .. } => "several-systems",
             Self::NotSupported { .. } => "not-supported",
+            Self::Withdrawn { .. } => "withdrawn",
             Self::Busy { .. } => "busy",
             Self::ImageRefused { .. } => "image-refused",
             Self::Said { .. } => "refused",
@@ -207,6 +216,7 @@ impl Error {
             | Self::NoSystem { .. }
             | Self::NoSuchSystem { .. }
             | Self::SeveralSystems { .. }
+            | Self::Withdrawn { .. }
             | Self::Busy { .. } => false,
         }
     }

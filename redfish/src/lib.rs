@@ -41,6 +41,6 @@ pub use power::PowerLimits;
 pub use quirks::Quirks;
 pub use resource::Resource;
 pub use system::{BootProgress, Power, Summary, System};
-pub use transport::Limits;
+pub use transport::{Guard, Limits};
 pub use trust::{Trust, TrustError, Untrusted};
 pub use uuid::MachineUuid;

@@ -3,7 +3,7 @@
 //! Nothing here knows what is asked or who asks; log-in is [`crate::session`]'s, retries are [`crate::bmc`]'s.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use reqwest::header::{ETAG, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
@@ -99,6 +99,11 @@ impl<'a> Request<'a> {
         self
     }
 
+    /// Whether more than a session comes of it.
+    fn changes_the_machine(&self) -> bool {
+        self.repeat == Repeat::Never || self.method == Method::PATCH
+    }
+
     /// As it stands in errors.
     pub(crate) fn what(&self) -> String {
         format!("{} {}", self.method, self.path)
@@ -146,8 +151,10 @@ impl Answer {
     }
 }
 
+/// Asked right before each change: whether it may still be made.
+pub type Guard = Arc<dyn Fn() -> bool + Send + Sync>;
+
 /// The way to one BMC.
-#[derive(Debug)]
 pub(crate) struct Transport {
     http: HttpClient,
     address: Address,
@@ -155,6 +162,13 @@ pub(crate) struct Transport {
     turns: Semaphore,
     breaker: Mutex<Breaker>,
     started: Instant,
+    guard: Option<Guard>,
+}
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transport").field("address", &self.address).field("limits", &self.limits).finish()
+    }
 }
 
 impl Transport {
@@ -166,7 +180,13 @@ impl Transport {
             turns: Semaphore::new(limits.at_once.max(1)),
             breaker: Mutex::new(Breaker::new(limits.rest)),
             started: Instant::now(),
+            guard: None,
         }
+    }
+
+    pub(crate) fn guarded(mut self, guard: Guard) -> Self {
+        self.guard = Some(guard);
+        self
     }
 
     pub(crate) fn address(&self) -> &Address {
@@ -185,6 +205,9 @@ impl Transport {
         // Waiting for one's turn is no failure of the BMC, and is bounded by the turns of others.
         let Ok(_turn) = self.turns.acquire().await else { return Err(self.not_answered(request)) };
         self.permit()?;
+        if request.changes_the_machine() && self.guard.as_ref().is_some_and(|may_change| !may_change()) {
+            return Err(Error::Withdrawn { address: self.address.to_string(), what: request.what() });
+        }
         let answer = match request.repeat {
             Repeat::Never => self.once(&self.http.fresh, request).await,
             Repeat::Harmless => match self.once(&self.http.kept, request).await {

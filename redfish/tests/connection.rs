@@ -155,3 +155,22 @@ async fn a_bmc_that_is_not_there_says_so_and_is_then_left_alone() {
     let error = bmc.system(None).await.unwrap_err();
     assert!(matches!(error, Error::Resting { failures: 2, .. }), "{error}");
 }
+
+#[tokio::test]
+async fn who_may_no_longer_change_anything_only_reads() {
+    let scripted = Scripted::plain().await;
+    let may = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let asked = Arc::clone(&may);
+    let bmc = scripted.bmc().guarded(Arc::new(move || asked.load(Ordering::SeqCst)));
+    let system = bmc.system(None).await.unwrap();
+    let off = bmc.power_off(&system, power_limits()).await.unwrap();
+    let before = scripted.changes().len();
+    may.store(false, Ordering::SeqCst);
+    let error = bmc.power_on(&off, power_limits()).await.unwrap_err();
+    assert!(matches!(error, Error::Withdrawn { .. }), "{error}");
+    let error = bmc.insert(&off, ISO, LIMIT).await.unwrap_err();
+    assert!(matches!(error, Error::Withdrawn { .. }), "{error}");
+    assert_eq!(scripted.changes().len(), before);
+    bmc.refresh(&off).await.unwrap();
+    bmc.close().await.unwrap();
+}

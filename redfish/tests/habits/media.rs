@@ -74,10 +74,20 @@ async fn a_system_links_to_the_media_of_its_manager() {
         tree.get_mut(SYSTEM).unwrap()["VirtualMedia"] = json!({ "@odata.id": MANAGER_MEDIA });
     })
     .await;
+    assert_eq!(paths(&scripted).await, [MANAGER_SLOT]);
+    // Two collections, one slot.
+    let scripted = Scripted::with_tree(|tree| {
+        media_under_manager(tree);
+        tree.insert(SYSTEM_MEDIA.into(), collection(&[MANAGER_SLOT]));
+    })
+    .await;
+    assert_eq!(paths(&scripted).await, [MANAGER_SLOT]);
+}
+
+async fn paths(scripted: &Scripted) -> Vec<String> {
     let bmc = scripted.bmc();
     let system = bmc.system(None).await.unwrap();
-    let slots = bmc.slots(&system).await.unwrap();
-    assert_eq!(slots.iter().map(|slot| slot.path()).collect::<Vec<_>>(), [MANAGER_SLOT]);
+    bmc.slots(&system).await.unwrap().iter().map(|slot| slot.path().to_owned()).collect()
 }
 
 #[tokio::test]
