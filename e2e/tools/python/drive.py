@@ -1,6 +1,6 @@
-"""Drives one BMC with sushy through a provisioning and a release, and says what became of each step.
+"""Drives one BMC with sushy step by step, and says what became of each.
 
-    drive.py URL USER PASSWORD IMAGE
+    drive.py URL USER PASSWORD IMAGE STEP…
 
 It prints a JSON object a line: the step, and what went wrong with it or null. A step that fails does not end the
 rest, so that one look shows all that a BMC and sushy do not do together.
@@ -94,7 +94,7 @@ class Drive:
         until("the image", self.inserted)
 
     def eject(self):
-        self.slot.refresh(force=True)
+        (self.slot,) = {slot.path: slot for slot in self.slots() if slot.image == self.image}.values()
         self.slot.eject_media()
         until("an empty slot", lambda: not self.inserted())
 
@@ -114,8 +114,8 @@ class Drive:
         if enabled != sushy.BootSourceOverrideEnabled.DISABLED:
             raise RuntimeError(f"the override is {enabled}")
 
-    def booted(self):
-        """The machine uses the override up when it starts from the image."""
+    def used_up(self):
+        """The machine uses a one-time override up when it starts."""
         disabled = sushy.BootSourceOverrideEnabled.DISABLED
         until("the override to be used up", lambda: self.refreshed().boot.enabled == disabled)
 
@@ -123,25 +123,10 @@ class Drive:
         self.auth.close()
 
 
-STEPS = [
-    "log_in",
-    "find_system",
-    "inventory",
-    "insert",
-    "boot_once",
-    "power_on",
-    "booted",
-    "power_off",
-    "eject",
-    "boot_once",
-    "clear_boot",
-    "log_out",
-]
-
-
 def main():
-    drive = Drive(*sys.argv[1:])
-    for step in STEPS:
+    url, user, password, image, *steps = sys.argv[1:]
+    drive = Drive(url, user, password, image)
+    for step in steps:
         said = None
         try:
             getattr(drive, step)()
