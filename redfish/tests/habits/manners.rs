@@ -115,6 +115,7 @@ async fn a_connection_that_breaks_while_it_is_kept_is_opened_again() {
     assert_eq!(system.path(), SYSTEM);
     // The action is taken at its first try, though the connection of the read before it is broken.
     let mut limits = power_limits();
+    limits.graceful = Duration::ZERO;
     limits.seen = Duration::from_millis(100);
     let error = bmc.power_off(&system, limits).await.unwrap_err();
     assert!(matches!(error, Error::NotSeen { .. }), "{error}");
