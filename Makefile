@@ -42,6 +42,7 @@ crds: need-rust ## Write config/crd/bases from the Rust types in api/
 .PHONY: fmt
 fmt: need-rust ## Format the Rust code
 	$(CARGO) fmt --all
+	$(CARGO) fmt --manifest-path redfish/fuzz/Cargo.toml
 
 .PHONY: clean
 clean: ## Remove target/, out/ and the built book; the cache of `tools` stays
@@ -60,6 +61,7 @@ test: need-rust ## All checks and tests that a change must pass
 .PHONY: lint
 lint: need-rust ## Formatting and clippy; the decision crate also by itself
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --manifest-path redfish/fuzz/Cargo.toml --check
 	$(CARGO) clippy $(LOCKED) $(EVERYTHING) --all-targets -- -D warnings
 	$(CARGO) clippy $(LOCKED) -p beskar7-core -- -D warnings
 
@@ -68,7 +70,9 @@ deny: need-rust ## Licences, sources and banned crates, where cargo-deny is inst
 	@if $(CARGO) deny --version >/dev/null 2>&1; then \
 	  $(CARGO) deny $(LOCKED) check --hide-inclusion-graph bans licenses sources; \
 	else \
-	  echo "skipped: deny (cargo-deny is not installed: cargo install --locked cargo-deny)"; \
+	  why="cargo-deny is not installed: cargo install --locked cargo-deny"; \
+	  echo "skipped: deny ($$why)"; \
+	  if [ -n "$${STAGE_NOTE:-}" ]; then echo "skipped: $$why" >"$$STAGE_NOTE"; fi; \
 	fi
 
 .PHONY: unit
@@ -80,8 +84,8 @@ integration: release ## Tests against the real Kubernetes and Cluster API compon
 	RUST_TEST_THREADS=$(E2E_THREADS) $(CARGO) test $(LOCKED) $(EVERYTHING) $(E2E_TESTS)
 
 .PHONY: test-long
-test-long: need-rust ## Everything that takes long: longer searches, image, kill matrix, the whole demo
-	@hack/stages --report $(OUT)/test-long.md test unit-long image-check leader-kills demo-once
+test-long: need-rust ## Everything that takes long: longer searches, fuzzing, image, kill matrix, the whole demo
+	@hack/stages --report $(OUT)/test-long.md test unit-long fuzz image-check leader-kills demo-once
 	@echo "Written to $(OUT)/test-long.md. The last result worth keeping stands in docs/src/development/test-long.md."
 
 .PHONY: unit-long
@@ -98,6 +102,10 @@ leader-kills: release
 .PHONY: demo-once
 demo-once: release
 	$(E2E) demo --once
+
+.PHONY: fuzz
+fuzz: need-rust ## Feed the Redfish client with what nobody would send, where cargo-fuzz and a nightly are installed
+	@hack/fuzz
 
 .PHONY: bench-redfish
 bench-redfish: need-rust ## What the Redfish client costs against simulated BMCs: out/bench-redfish.md
@@ -161,7 +169,9 @@ IMAGE_ENGINE ?=##docker, podman or buildah; empty: the first that works
 CA_BUNDLE ?=##a PEM file of public CAs to put into the image; empty: none
 STATIC_TARGET ?= $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')##the target of `static`: another architecture, or musl
 E2E_THREADS ?= $(shell cores=$$(nproc); echo $$((cores < 4 ? cores : 4)))##how many integration tests run at once; most start a control plane
+FUZZ_SECONDS ?= 120##how long each target of `fuzz` runs
+FUZZ_TOOLCHAIN ?= nightly##the toolchain of `fuzz`
 LEADER_KILLS ?= 20##how often `test-long` kills the leader
 KUBECTL ?=##a kubectl to run kustomize with; empty: the one that `tools` builds
 
-export CARGO OUT RELEASE_VERSION MANAGER_IMAGE IMAGE_ENGINE CA_BUNDLE
+export CARGO OUT RELEASE_VERSION MANAGER_IMAGE IMAGE_ENGINE CA_BUNDLE FUZZ_SECONDS FUZZ_TOOLCHAIN

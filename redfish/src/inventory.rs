@@ -195,3 +195,15 @@ fn interface(part: &Resource) -> NetworkInterface {
 fn component(part: &Resource) -> Option<Firmware> {
     Some(Firmware { name: text(part, "Name")?, version: text(part, "Version") })
 }
+
+/// Reads a resource as every kind of part, whatever it is.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn read_as_every_part(part: &Resource) -> Inventory {
+    Inventory {
+        processors: Some(part).filter(|part| is_cpu(part)).map(processor).into_iter().collect(),
+        memory: Some(part).filter(|part| is_present(part)).map(module).into_iter().collect(),
+        drives: vec![drive(part)],
+        nics: vec![interface(part)],
+        firmware: component(part).into_iter().collect(),
+    }
+}

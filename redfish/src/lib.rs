@@ -10,6 +10,9 @@ mod breaker;
 mod credentials;
 mod error;
 mod etag;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod http_clients;
 mod inventory;
 mod media;

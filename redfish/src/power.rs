@@ -156,7 +156,7 @@ impl Bmc {
     }
 }
 
-fn allowed_by_action_info(info: &Resource) -> Vec<String> {
+pub(crate) fn allowed_by_action_info(info: &Resource) -> Vec<String> {
     let parameters = info.at("Parameters").and_then(|p| p.as_array()).into_iter().flatten();
     parameters
         .filter(|parameter| parameter.get("Name").and_then(|name| name.as_str()) == Some("ResetType"))

@@ -69,6 +69,10 @@ pub struct System {
 }
 
 impl System {
+    pub(crate) fn new(resource: Resource) -> Self {
+        Self { resource }
+    }
+
     /// Its path on the BMC.
     #[must_use]
     pub fn path(&self) -> &str {
@@ -184,7 +188,7 @@ impl Bmc {
     async fn find_system(&self, id: Option<&str>) -> Result<System, Error> {
         if let (None, Some(path)) = (id, self.address().system()) {
             let path = path.to_owned();
-            return Ok(System { resource: self.get(&path).await? });
+            return Ok(System::new(self.get(&path).await?));
         }
         let systems = self.root().await?.link("Systems").ok_or_else(|| self.no_system())?;
         let members = self.members(systems).await?;
@@ -201,13 +205,13 @@ impl Bmc {
     pub async fn refresh(&self, system: &System) -> Result<System, Error> {
         match self.get_if_changed(system.path(), system.resource.etag()).await? {
             Changed::No => Ok(system.clone()),
-            Changed::To(resource) => Ok(System { resource }),
+            Changed::To(resource) => Ok(System::new(resource)),
         }
     }
 
     async fn system_of_id(&self, id: &str, members: &[String]) -> Result<System, Error> {
         match members.iter().find(|path| id_of(path) == id) {
-            Some(path) => Ok(System { resource: self.get(path).await? }),
+            Some(path) => Ok(System::new(self.get(path).await?)),
             None => Err(Error::NoSuchSystem {
                 address: self.address().to_string(),
                 wanted: id.to_owned(),
@@ -220,13 +224,13 @@ impl Bmc {
         let mut resettable = Vec::new();
         match members {
             [] => return Err(self.no_system()),
-            [only] => return Ok(System { resource: self.get(only).await? }),
+            [only] => return Ok(System::new(self.get(only).await?)),
             several => {
                 // A baseboard of accelerators is a system, too, but none that can be turned off and on.
                 for path in several.iter().take(MOST_SYSTEMS) {
                     let resource = self.get(path).await?;
                     if resource.at("Actions/#ComputerSystem.Reset").is_some() {
-                        resettable.push(System { resource });
+                        resettable.push(System::new(resource));
                     }
                 }
             }

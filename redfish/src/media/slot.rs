@@ -96,3 +96,19 @@ impl Slot {
         }
     }
 }
+
+#[cfg(feature = "fuzzing")]
+impl Slot {
+    /// Reads a resource as a slot, whatever it is.
+    pub(crate) fn read_as_slot(resource: Resource) {
+        let slot = Self::new(resource);
+        std::hint::black_box((
+            slot.path(),
+            slot.is_inserted(),
+            slot.holds("http://192.0.2.1/a.iso"),
+            slot.fit(),
+        ));
+        std::hint::black_box((slot.insert_action(), slot.eject_action(), slot.has_own_action()));
+        std::hint::black_box((slot.checks_certificate(), slot.etag()));
+    }
+}
