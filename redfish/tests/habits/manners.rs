@@ -162,6 +162,7 @@ async fn a_bmc_that_is_busy_for_longer_than_there_is_time_says_until_when() {
         matches!(error, Error::Busy { after: Some(after), .. } if after == Duration::from_secs(900)),
         "{error}"
     );
+    assert_eq!(scripted.changes().len(), 1, "it was asked again before its time");
 }
 
 /// A BMC whose override is a job, which looks so at each look.
