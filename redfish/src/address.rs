@@ -53,7 +53,7 @@ impl Address {
             return Err(AddressError::UserInformation);
         }
         if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-            return Err(AddressError::Scheme { address: address.to_owned() });
+            return Err(AddressError::Scheme { address: without_user(address) });
         }
         let path = url.path().trim_end_matches('/');
         let (prefix, below) = match path.find(SERVICE_ROOT) {
@@ -100,7 +100,10 @@ impl Address {
         };
         let mut url = self.origin.clone();
         let path = path.split('#').next().unwrap_or_default();
-        url.set_path(&format!("{}/{}", self.prefix, path.trim_start_matches('/')));
+        // First by itself, which resolves its dots: behind the prefix they would climb to the BMC next door.
+        url.set_path(&format!("/{}", path.trim_start_matches('/')));
+        let below = url.path().to_owned();
+        url.set_path(&format!("{}{below}", self.prefix));
         url.set_query(query);
         url
     }
@@ -154,6 +157,7 @@ mod tests {
             ("ftp://10.0.0.7", "is neither http nor https"),
             ("https://root:calvin@10.0.0.7", "put them into the credentials Secret"),
             ("https://root:calvin@10.0.0.7:port", "is not a URL"),
+            ("mailto:root:calvin@10.0.0.7", "is neither http nor https"),
         ] {
             let error = Address::parse(written).unwrap_err().to_string();
             assert!(error.contains(said), "{written}: {error}");
@@ -173,6 +177,9 @@ mod tests {
                 "https://gateway:8443/u3/redfish/v1/TaskMonitors/7",
             ),
             ("//evil.example.org/x", "https://gateway:8443/u3/evil.example.org/x"),
+            ("/../u4/redfish/v1", "https://gateway:8443/u3/u4/redfish/v1"),
+            ("/redfish/../../%2E%2e/u4", "https://gateway:8443/u3/u4"),
+            ("\\..\\u4", "https://gateway:8443/u3/u4"),
             ("/redfish/v1/Chassis/1#/Fans/0", "https://gateway:8443/u3/redfish/v1/Chassis/1"),
         ] {
             assert_eq!(address.url(named).as_str(), url, "{named}");
