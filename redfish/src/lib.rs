@@ -22,6 +22,7 @@ mod power;
 mod quirks;
 mod resource;
 mod session;
+mod shown;
 mod system;
 mod task;
 mod transport;

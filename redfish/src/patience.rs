@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use crate::bmc::Bmc;
 use crate::error::Error;
+use crate::shown::shown;
 
 /// Pauses grow up to this.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
@@ -83,6 +84,10 @@ impl Bmc {
 
     /// What was asked for did not come about in time.
     pub(crate) fn not_seen(&self, what: impl Into<String>, deadline: Deadline) -> Error {
-        Error::NotSeen { address: self.address().to_string(), what: what.into(), limit: deadline.limit() }
+        Error::NotSeen {
+            address: self.address().to_string(),
+            what: shown(&what.into()),
+            limit: deadline.limit(),
+        }
     }
 }

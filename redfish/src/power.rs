@@ -8,6 +8,7 @@ use crate::bmc::Bmc;
 use crate::error::Error;
 use crate::patience::{Deadline, pauses};
 use crate::resource::Resource;
+use crate::shown::shown;
 use crate::system::{Power, System};
 
 const RESET: &str = "Actions/#ComputerSystem.Reset";
@@ -152,7 +153,7 @@ impl Bmc {
     }
 
     pub(crate) fn not_supported(&self, what: &str) -> Error {
-        Error::NotSupported { address: self.address().to_string(), what: what.to_owned() }
+        Error::NotSupported { address: self.address().to_string(), what: shown(what) }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::bmc::{Bmc, Changed};
 use crate::error::Error;
 use crate::resource::Resource;
+use crate::shown::shown;
 use crate::uuid::MachineUuid;
 
 /// As many systems of one BMC as are looked at to find the one that can be reset.
@@ -254,5 +255,5 @@ fn id_of(path: &str) -> &str {
 }
 
 fn ids(members: &[String]) -> Vec<String> {
-    members.iter().take(MOST_SYSTEMS).map(|path| id_of(path).to_owned()).collect()
+    members.iter().take(MOST_SYSTEMS).map(|path| shown(id_of(path))).collect()
 }

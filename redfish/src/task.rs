@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::message::Messages;
 use crate::patience::Deadline;
 use crate::resource::Resource;
+use crate::shown::shown;
 use crate::transport::Answer;
 
 /// Between two looks at a task.
@@ -66,7 +67,7 @@ impl Bmc {
         Error::Said {
             address: self.address().to_string(),
             status: StatusCode::ACCEPTED.as_u16(),
-            what: what.to_owned(),
+            what: shown(what),
             messages: Messages::of(body.as_bytes()),
         }
     }

@@ -16,6 +16,7 @@ use crate::breaker::{Breaker, Permit, Rest};
 use crate::error::Error;
 use crate::http_clients::HttpClient;
 use crate::resource::Resource;
+use crate::shown::shown;
 use crate::trust::Untrusted;
 
 /// The limits of dealings with one BMC.
@@ -106,7 +107,7 @@ impl<'a> Request<'a> {
 
     /// As it stands in errors.
     pub(crate) fn what(&self) -> String {
-        format!("{} {}", self.method, self.path)
+        format!("{} {}", self.method, shown(self.path))
     }
 }
 
@@ -293,7 +294,11 @@ impl Transport {
     }
 
     pub(crate) fn malformed(&self, what: &str, problem: impl Into<String>) -> Error {
-        Error::Malformed { address: self.address.to_string(), what: what.to_owned(), problem: problem.into() }
+        Error::Malformed {
+            address: self.address.to_string(),
+            what: shown(what),
+            problem: shown(&problem.into()),
+        }
     }
 
     /// The resource in an answer. The content type is not looked at: some BMCs send none, some a wrong one.
