@@ -28,6 +28,10 @@ pub mod host {
     pub const MISSING_SECRET_DATA: &str = "MissingSecretData";
     /// The settings are complete and the BMC has not been contacted.
     pub const NOT_PROBED: &str = "NotProbed";
+    /// The BMC answers.
+    pub const CONNECTED: &str = "Connected";
+    /// The credentials Secret is not meant for this BMC's address.
+    pub const SECRET_NOT_FOR_BMC: &str = "SecretNotForBMC";
     /// The BMC could not be reached or refused us.
     pub const REDFISH_CONNECTION_FAILED: &str = "RedfishConnectionFailed";
     /// The BMC answered, but not what was asked.
@@ -36,6 +40,30 @@ pub mod host {
     pub const POWER_ON_FAILED: &str = "PowerOnFailed";
     /// Power could not be turned off.
     pub const POWER_OFF_FAILED: &str = "PowerOffFailed";
+    /// The host can be claimed.
+    pub const FREE: &str = "Free";
+    /// Its BMC does not answer, or was not asked.
+    pub const NOT_CONNECTED: &str = "NotConnected";
+    /// A consumer holds the host.
+    pub const CLAIMED: &str = "Claimed";
+    /// A consumer holds the host, without a claim: consumerRef was written by hand.
+    pub const CLAIMED_WITHOUT_ID: &str = "ClaimedWithoutID";
+    /// People said that nobody may claim it.
+    pub const CORDONED: &str = "Cordoned";
+    /// It says of itself that it needs repair.
+    pub const UNHEALTHY: &str = "Unhealthy";
+    /// It runs something that we did not install.
+    pub const EXTERNALLY_PROVISIONED: &str = "ExternallyProvisioned";
+    /// It is being deleted.
+    pub const DELETING: &str = "Deleting";
+    /// Nobody holds the host: there is nothing to boot.
+    pub const NOT_CLAIMED: &str = "NotClaimed";
+    /// The boot was seen: the BMC told that the operating system was started.
+    pub const BOOT_PROGRESS_SEEN: &str = "BootProgressSeen";
+    /// The boot was seen: the one-time override was used up.
+    pub const OVERRIDE_USED: &str = "OverrideUsed";
+    /// The boot was seen, and how is no longer known.
+    pub const BOOT_SEEN: &str = "BootSeen";
     /// Claimed, but the consumer has not said what to boot.
     pub const WAITING_FOR_BOOT_INFO: &str = "WaitingForBootInfo";
     /// Booting what the consumer asked for.

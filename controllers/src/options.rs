@@ -135,8 +135,20 @@ pub struct Controllers {
     pub sync_period: Duration,
     /// How many PhysicalHosts are worked on at the same time
     #[arg(long, env = "BESKAR7_PHYSICALHOST_CONCURRENCY", hide_env_values = true, value_name = "N",
-          value_parser = clap::value_parser!(u16).range(1..), default_value = "50")]
+          value_parser = clap::value_parser!(u16).range(1..), default_value = "500")]
     pub physicalhost_concurrency: u16,
+    /// How often a BMC is asked while nothing happens
+    #[arg(long, env = "BESKAR7_BMC_POLL_INTERVAL", hide_env_values = true, value_name = "DURATION",
+          value_parser = duration::parse, default_value = "1m")]
+    pub bmc_poll_interval: Duration,
+    /// How long the boot of a machine is awaited, before it counts as provisioned with the reason BootUnobservable
+    #[arg(long, env = "BESKAR7_BOOT_TIMEOUT", hide_env_values = true, value_name = "DURATION",
+          value_parser = duration::parse, default_value = "15m")]
+    pub boot_timeout: Duration,
+    /// How long the deletion of a host waits for a BMC that does not turn the machine off
+    #[arg(long, env = "BESKAR7_RELEASE_TIMEOUT", hide_env_values = true, value_name = "DURATION",
+          value_parser = duration::parse, default_value = "10m")]
+    pub release_timeout: Duration,
     /// How long running work may take to finish when the manager is stopped; keep it below the pod's
     /// terminationGracePeriodSeconds
     #[arg(long, env = "BESKAR7_SHUTDOWN_TIMEOUT", hide_env_values = true, value_name = "DURATION",

@@ -55,7 +55,7 @@ struct Line {
     only_if: fn(&Options) -> bool,
 }
 
-const READ: &[&str] = &["get", "list", "watch"];
+const READ_AND_PATCH: &[&str] = &["get", "list", "watch", "patch"];
 const ALWAYS: fn(&Options) -> bool = |_| true;
 
 const TABLE: &[Line] = &[
@@ -63,7 +63,7 @@ const TABLE: &[Line] = &[
         group: GROUP,
         resource: "physicalhosts",
         subresource: None,
-        verbs: READ,
+        verbs: READ_AND_PATCH,
         place: Where::Watched,
         only_if: ALWAYS,
     },

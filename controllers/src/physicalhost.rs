@@ -1,13 +1,16 @@
-//! The PhysicalHost controller: observe → decide (in `beskar7-core`) → report.
-//!
-//! Today it checks a host's connection settings. It is the only controller that will talk to BMCs.
+//! The PhysicalHost controller: observe → decide (in `beskar7-core`) → report → act. The only one that talks to BMCs.
 
+mod act;
+mod bmcs;
 mod error;
+mod marks;
 mod observe;
 mod reconcile;
 mod report;
+mod sighting;
 #[cfg(test)]
 mod tests;
+mod trouble;
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,6 +33,9 @@ use crate::{
     diagnostics::{Health, Pulse},
     options::Options,
 };
+
+/// A host: its namespace and name.
+type Key = (String, String);
 
 /// Its name in logs and metrics.
 pub const NAME: &str = "physicalhost";

@@ -7,6 +7,7 @@ mod signals;
 
 use std::sync::Arc;
 
+use beskar7_core::host::Pace;
 use kube::runtime::events::{Recorder, Reporter};
 use tokio::{
     sync::watch,
@@ -126,13 +127,13 @@ impl Manager<'_> {
         let mut boot = boot_server(options, &stop_boot)?;
         let gate = if options.leader.leader_elect { Gate::closed() } else { Gate::always_open() };
         let leader_client = connection.leaders(&gate)?;
-        let mut election = self.election(plain, gate, lease_namespace);
+        let mut election = self.election(plain, gate.clone(), lease_namespace);
 
         let mut controllers = Controllers::default();
         let exit = tokio::select! {
             () = signals.first() => Ok(Exit::Stopped),
             () = election.leading() => {
-                self.start(&mut controllers, leader_client);
+                self.start(&mut controllers, leader_client, gate);
                 tokio::select! {
                     () = signals.first() => Ok(Exit::Stopped),
                     ended = election.ended() => ended,
@@ -187,8 +188,8 @@ impl Manager<'_> {
         Election { leading: receiver, release, task: Some(task), _sender: None }
     }
 
-    /// Starts the controllers; their writes pass the fence.
-    fn start(&self, controllers: &mut Controllers, client: kube::Client) {
+    /// Starts the controllers; their writes pass the fence, and they change machines only while the gate is open.
+    fn start(&self, controllers: &mut Controllers, client: kube::Client, gate: Gate) {
         let options = self.options.clone();
         let reporter =
             Reporter { controller: LEASE_NAME.to_owned(), instance: Some(self.identity.as_str().to_owned()) };
@@ -198,6 +199,12 @@ impl Manager<'_> {
             recorder,
             self.metrics.clone(),
             options.controllers.sync_period,
+            Pace {
+                poll: options.controllers.bmc_poll_interval,
+                boot: options.controllers.boot_timeout,
+                release: options.controllers.release_timeout,
+            },
+            Arc::new(move || gate.left(clock::uptime()).is_some()),
         ));
         let (health, stop) = (self.health.clone(), controllers.stop.clone());
         controllers

@@ -7,6 +7,10 @@ mod churn;
 mod failover;
 #[path = "manager/hosts.rs"]
 mod hosts;
+#[path = "peers/images.rs"]
+mod images;
+#[path = "manager/life.rs"]
+mod life;
 #[path = "manager/setup.rs"]
 mod setup;
 #[path = "manager/start.rs"]

@@ -1,12 +1,14 @@
-//! What follows for a PhysicalHost.
-//!
-//! Today: whether its connection settings are complete. Nothing here has talked to a BMC.
+//! What follows for a PhysicalHost: where it stands, what is to be done with its machine, what is said of it.
 
 pub mod connection;
+pub mod contact;
 mod decide;
+mod events;
 pub mod hold;
 pub mod plan;
+mod standing;
 
-pub use self::decide::{
-    Decision, Event, Observed, Requeue, Severity, decide, decide_paused, left_alone, paused,
+pub use self::{
+    decide::{Decision, Observed, Pace, Requeue, decide, decide_paused, left_alone, may_be_asked, paused},
+    events::{Event, Severity},
 };

@@ -75,6 +75,9 @@ pub(super) fn check(options: &Options) -> Result<(), OptionsError> {
     for (flag, value) in [
         ("kube-api-timeout", options.kube.kube_api_timeout),
         ("sync-period", options.controllers.sync_period),
+        ("bmc-poll-interval", options.controllers.bmc_poll_interval),
+        ("boot-timeout", options.controllers.boot_timeout),
+        ("release-timeout", options.controllers.release_timeout),
     ] {
         if value.is_zero() {
             return Err(OptionsError::Zero(flag));

@@ -8,6 +8,12 @@ pub enum ReconcileError {
     /// A Secret that the host names could not be read; its condition says which.
     #[error("a Secret of the host can't be read")]
     Secret,
+    /// The BMC did not answer or did not do as it was told; the host's conditions say what.
+    #[error("the BMC does not do as it should; the host's conditions say what")]
+    Bmc,
+    /// The host could not be written.
+    #[error("the host can't be written")]
+    Write(#[source] Box<kube::Error>),
     /// The status could not be written.
     #[error("the status can't be written")]
     Status(#[source] Box<kube::Error>),
@@ -25,6 +31,8 @@ impl ReconcileError {
     pub const fn category(&self) -> &'static str {
         match self {
             Self::Secret => "secret",
+            Self::Bmc => "bmc",
+            Self::Write(_) => "write",
             Self::Status(_) => "status",
             Self::Json(_) => "json",
             Self::TimedOut(_) => "timeout",

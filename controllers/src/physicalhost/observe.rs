@@ -1,35 +1,143 @@
-//! Reads what a decision about a host needs: of its Secrets, which keys hold something. Values go no further.
+//! Reads what a decision about a host needs: its Secrets, and what its BMC says. What is in Secrets goes to the BMC and
+//! nowhere else; decisions learn which keys hold something.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
-use beskar7_api::PhysicalHost;
-use beskar7_core::host::{
-    Observed,
-    connection::{SecretView, Secrets},
+use beskar7_api::{
+    PhysicalHost, annotations, conditions::host as reasons, physical_host::RedfishConnection, secret_keys,
 };
+use beskar7_core::host::{
+    self,
+    connection::{SecretView, Secrets},
+    contact::{Contact, Trouble},
+};
+use beskar7_redfish::{Credentials, Error, Trust};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt as _};
 
-/// Reads the Secrets that a host names, by name, in its own namespace.
-pub(super) async fn observe(client: &Client, host: &PhysicalHost) -> Observed {
-    let secrets: Api<Secret> = Api::namespaced(client.clone(), &host.namespace().unwrap_or_default());
-    let connection = &host.spec.redfish_connection;
-    let credentials = match connection.credentials_secret_ref.as_str() {
-        "" => None,
-        name => Some(view(&secrets, name).await),
-    };
-    let ca_bundle = match &connection.ca_bundle_secret_ref {
-        Some(reference) => Some(view(&secrets, &reference.name).await),
-        None => None,
-    };
-    Observed { secrets: Secrets { credentials, ca_bundle } }
+use super::{
+    Key,
+    bmcs::{Bmcs, Known, Settings},
+    sighting, trouble,
+};
+use crate::causes::causes;
+
+/// What was found, and the BMC that can be told something.
+pub(super) struct Found {
+    pub(super) secrets: Secrets,
+    pub(super) contact: Contact,
+    pub(super) known: Option<Arc<Known>>,
 }
 
-async fn view(secrets: &Api<Secret>, name: &str) -> SecretView {
-    match secrets.get_opt(name).await {
-        Ok(Some(secret)) => SecretView::Found(filled_keys(&secret)),
+/// Asks a host's BMC, after its Secrets where they were not read lately.
+pub(super) async fn observe(client: &Client, bmcs: &Bmcs, key: &Key, host: &PhysicalHost) -> Found {
+    if let Some(known) = bmcs.fresh(key, &host.spec.redfish_connection) {
+        match known.look().await {
+            // They may have been changed a moment ago.
+            Err(Error::BadCredentials { .. }) => bmcs.forget(key),
+            looked => return found(complete(), Ok(known), looked),
+        }
+    }
+    let read = Read::of(client, host).await;
+    let secrets = read.views();
+    if !host::may_be_asked(host, &secrets) {
+        bmcs.forget(key);
+        return Found { secrets, contact: Contact::NotTried, known: None };
+    }
+    match bmcs.take_up(key, read.settings(&host.spec.redfish_connection)) {
+        Ok(known) => {
+            let looked = known.look().await;
+            found(secrets, Ok(known), looked)
+        }
+        Err(error) => {
+            let trouble = Trouble {
+                reason: reasons::REDFISH_CONNECTION_FAILED,
+                message: causes(&error),
+                passes: false,
+            };
+            Found { secrets, contact: Contact::Failed(trouble), known: None }
+        }
+    }
+}
+
+fn found(
+    secrets: Secrets,
+    known: Result<Arc<Known>, ()>,
+    looked: Result<beskar7_redfish::System, Error>,
+) -> Found {
+    let contact = match looked {
+        Ok(system) => Contact::Answered(Box::new(sighting::sighting(&system))),
+        Err(error) => Contact::Failed(trouble::of_contact(&error)),
+    };
+    Found { secrets, contact, known: known.ok() }
+}
+
+/// Secrets that were complete when they were read last.
+fn complete() -> Secrets {
+    let keys = [secret_keys::USERNAME, secret_keys::PASSWORD, secret_keys::CA_CERTIFICATE];
+    let view = SecretView::Found(keys.iter().map(ToString::to_string).collect());
+    Secrets { credentials: Some(view.clone()), ca_bundle: Some(view), only_for: None }
+}
+
+/// The Secrets that a host names, as they were read.
+struct Read {
+    credentials: Option<Result<Option<Secret>, kube::Error>>,
+    ca_bundle: Option<Result<Option<Secret>, kube::Error>>,
+}
+
+impl Read {
+    /// By name, in the host's own namespace.
+    async fn of(client: &Client, host: &PhysicalHost) -> Self {
+        let secrets: Api<Secret> = Api::namespaced(client.clone(), &host.namespace().unwrap_or_default());
+        let connection = &host.spec.redfish_connection;
+        let credentials = match connection.credentials_secret_ref.as_str() {
+            "" => None,
+            name => Some(secrets.get_opt(name).await),
+        };
+        let ca_bundle = match &connection.ca_bundle_secret_ref {
+            Some(reference) => Some(secrets.get_opt(&reference.name).await),
+            None => None,
+        };
+        Self { credentials, ca_bundle }
+    }
+
+    fn views(&self) -> Secrets {
+        let only_for = match &self.credentials {
+            Some(Ok(Some(secret))) => secret.annotations().get(annotations::BMC_ADDRESSES).cloned(),
+            Some(Ok(None) | Err(_)) | None => None,
+        };
+        let (credentials, ca_bundle) =
+            (self.credentials.as_ref().map(view), self.ca_bundle.as_ref().map(view));
+        Secrets { credentials, ca_bundle, only_for }
+    }
+
+    fn settings(&self, connection: &RedfishConnection) -> Settings {
+        let text =
+            |name| String::from_utf8_lossy(value(&self.credentials, name).unwrap_or_default()).into_owned();
+        let credentials = Credentials::new(text(secret_keys::USERNAME), text(secret_keys::PASSWORD));
+        let bundle = value(&self.ca_bundle, secret_keys::CA_CERTIFICATE)
+            .or_else(|| value(&self.ca_bundle, secret_keys::TLS_CERTIFICATE));
+        let trust = match (connection.insecure_skip_verify, bundle) {
+            (true, _) => Trust::Anything,
+            (false, Some(pem)) => Trust::Bundle(pem.into()),
+            (false, None) => Trust::SystemRoots,
+        };
+        Settings { connection: connection.clone(), credentials, trust }
+    }
+}
+
+/// What a key of a Secret holds, if it holds something.
+fn value<'a>(read: &'a Option<Result<Option<Secret>, kube::Error>>, key: &str) -> Option<&'a [u8]> {
+    let Some(Ok(Some(secret))) = read else { return None };
+    let value = secret.data.as_ref()?.get(key)?;
+    (!value.0.is_empty()).then_some(value.0.as_slice())
+}
+
+fn view(read: &Result<Option<Secret>, kube::Error>) -> SecretView {
+    match read {
+        Ok(Some(secret)) => SecretView::Found(filled_keys(secret)),
         Ok(None) => SecretView::Absent,
-        Err(error) => SecretView::Unreadable(in_short(&error)),
+        Err(error) => SecretView::Unreadable(in_short(error)),
     }
 }
 

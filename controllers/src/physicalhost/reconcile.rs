@@ -6,8 +6,14 @@ use std::{
     time::Duration,
 };
 
-use beskar7_api::PhysicalHost;
-use beskar7_core::host::{self, Decision, Requeue};
+use beskar7_api::{PhysicalHost, finalizers};
+use beskar7_core::host::{
+    self, Decision, Observed, Pace, Requeue,
+    connection::Secrets,
+    contact::{Contact, Trouble},
+    plan::Sight,
+};
+use beskar7_redfish::Guard;
 use jiff::Timestamp;
 use kube::{
     Client, ResourceExt as _,
@@ -18,7 +24,11 @@ use kube::{
 use tokio::time::Instant;
 
 use super::{
-    NAME, ReconcileError, observe,
+    Key, NAME, ReconcileError,
+    act::{self, Outcome},
+    bmcs::Bmcs,
+    marks::{Marks, Written},
+    observe,
     report::{self, Reported},
 };
 use crate::{
@@ -27,13 +37,12 @@ use crate::{
     retry::{Backoffs, spread},
 };
 
-/// No reconcile may take longer.
-const LIMIT: Duration = Duration::from_secs(90);
+/// No reconcile may take longer: turning a machine off politely, emptying it and turning it on takes its time.
+const LIMIT: Duration = Duration::from_secs(1200);
+/// As many steps as are made without giving others their turn.
+const MOST_STEPS: usize = 8;
 /// A lost race is looked at again soon, should the watch not wake us before.
 const AFTER_LOST_RACE: Duration = Duration::from_secs(5);
-
-/// A host: its namespace and name.
-type Key = (String, String);
 
 /// What every reconcile needs.
 pub struct Context {
@@ -41,7 +50,12 @@ pub struct Context {
     recorder: Recorder,
     metrics: Metrics,
     sync_period: Duration,
+    pace: Pace,
+    bmcs: Bmcs,
+    marks: Marks,
     backoffs: Backoffs<Key>,
+    /// What went wrong when a plan was carried out last, until it goes right.
+    troubles: Mutex<HashMap<Key, Trouble>>,
     /// Hosts that could not be parsed, and why, so that each is logged once.
     unparsable: Mutex<HashMap<Key, String>>,
 }
@@ -49,8 +63,19 @@ pub struct Context {
 impl Context {
     /// For a controller whose writes go through `client`.
     #[must_use]
-    pub fn new(client: Client, recorder: Recorder, metrics: Metrics, sync_period: Duration) -> Self {
+    pub fn new(
+        client: Client,
+        recorder: Recorder,
+        metrics: Metrics,
+        sync_period: Duration,
+        pace: Pace,
+        guard: Guard,
+    ) -> Self {
         Self {
+            marks: Marks::new(client.clone()),
+            bmcs: Bmcs::new(guard),
+            pace,
+            troubles: Mutex::default(),
             client,
             recorder,
             metrics,
@@ -64,7 +89,21 @@ impl Context {
     pub(super) fn forget(&self, namespace: Option<&str>, name: &str) {
         let key = (namespace.unwrap_or_default().to_owned(), name.to_owned());
         self.backoffs.forget(&key);
+        self.bmcs.forget(&key);
+        self.trouble(&key, None);
         self.unparsable.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+    }
+
+    fn trouble(&self, key: &Key, trouble: Option<Trouble>) {
+        let mut troubles = self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
+        match trouble {
+            Some(trouble) => drop(troubles.insert(key.clone(), trouble)),
+            None => drop(troubles.remove(key)),
+        }
+    }
+
+    fn last_trouble(&self, key: &Key) -> Option<Trouble> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
     /// Whether this failure to parse is a new one.
@@ -108,30 +147,124 @@ async fn look(host: &PhysicalHost, context: &Context) -> Result<Action, Reconcil
     if host::left_alone(host) {
         return Ok(Action::await_change());
     }
-    let decision = if host::paused(host) {
-        host::decide_paused(host, now())
-    } else {
-        let observed = observe::observe(&context.client, host).await;
-        host::decide(host, &observed, now())
-    };
-    let Decision { status, events, requeue } = decision;
-    match report::report(&context.client, &context.recorder, host, &status, &events).await? {
-        Reported::Unchanged => tracing::debug!("nothing changed"),
-        Reported::Written => {
-            tracing::info!(state = ?status.state, error = status.error_message, "status written")
+    let key = key(&host.metadata);
+    if host::paused(host) {
+        let decision = host::decide_paused(host, now());
+        return match say(&decision, host, context).await? {
+            Said::Now(_) => next(decision.requeue, &key, context),
+            Said::Stale => Ok(again()),
+        };
+    }
+    let mut host = host.clone();
+    if host.metadata.deletion_timestamp.is_none() && !is_adopted(&host) {
+        match context.marks.adopt(&host).await? {
+            Written::To(adopted) => host = *adopted,
+            Written::Stale => return Ok(again()),
+        }
+    }
+    if host.metadata.deletion_timestamp.is_some() && !is_adopted(&host) {
+        // Others hold it still; we have nothing to do with it any more.
+        return Ok(Action::await_change());
+    }
+    steps(host, &key, context).await
+}
+
+/// Observes, decides, reports and acts, step by step, for as long as something is to be done at once.
+async fn steps(mut host: PhysicalHost, key: &Key, context: &Context) -> Result<Action, ReconcileError> {
+    let mut sight = None;
+    for _ in 0..MOST_STEPS {
+        let found = observe::observe(&context.client, &context.bmcs, key, &host).await;
+        let decision = decide(&host, found.secrets, found.contact, sight.take(), key, context);
+        match say(&decision, &host, context).await? {
+            Said::Now(now) => host = *now,
+            Said::Stale => return Ok(again()),
+        }
+        match act::act(&decision.plan, &host, found.known.as_deref(), &context.marks, now()).await? {
+            Outcome::Nothing => {
+                context.trouble(key, None);
+                return next(decision.requeue, key, context);
+            }
+            Outcome::Done(now, seen) => {
+                context.trouble(key, None);
+                (host, sight) = (*now, seen);
+            }
+            Outcome::Gone => {
+                context.forget(host.metadata.namespace.as_deref(), &key.1);
+                return Ok(Action::await_change());
+            }
+            Outcome::Stale => return Ok(again()),
+            Outcome::Failed(trouble) => return failed_step(host, trouble, key, context).await,
+        }
+    }
+    Ok(again())
+}
+
+/// Says what went wrong, and when it is tried again.
+async fn failed_step(
+    host: PhysicalHost,
+    trouble: Trouble,
+    key: &Key,
+    context: &Context,
+) -> Result<Action, ReconcileError> {
+    context.trouble(key, Some(trouble));
+    let found = observe::observe(&context.client, &context.bmcs, key, &host).await;
+    let decision = decide(&host, found.secrets, found.contact, None, key, context);
+    match say(&decision, &host, context).await? {
+        Said::Now(_) => next(decision.requeue, key, context),
+        Said::Stale => Ok(again()),
+    }
+}
+
+fn decide(
+    host: &PhysicalHost,
+    secrets: Secrets,
+    contact: Contact,
+    sight: Option<Sight>,
+    key: &Key,
+    context: &Context,
+) -> Decision {
+    let observed = Observed { secrets, contact, trouble: context.last_trouble(key), sight };
+    host::decide(host, &observed, context.pace, now())
+}
+
+/// What became of saying it.
+enum Said {
+    /// The host is this now.
+    Now(Box<PhysicalHost>),
+    /// The host changed meanwhile.
+    Stale,
+}
+
+async fn say(decision: &Decision, host: &PhysicalHost, context: &Context) -> Result<Said, ReconcileError> {
+    let status = &decision.status;
+    match report::report(&context.client, &context.recorder, host, status, &decision.events).await? {
+        Reported::Unchanged => {
+            tracing::debug!("nothing changed");
+            Ok(Said::Now(Box::new(host.clone())))
+        }
+        Reported::Written(written) => {
+            tracing::info!(state = ?status.state, error = status.error_message, "status written");
+            Ok(Said::Now(written))
         }
         Reported::Stale => {
             tracing::debug!("the host changed meanwhile; looking again");
-            return Ok(Action::requeue(spread(AFTER_LOST_RACE)));
+            Ok(Said::Stale)
         }
     }
-    next(requeue, &key(&host.metadata), context)
+}
+
+fn is_adopted(host: &PhysicalHost) -> bool {
+    host.finalizers().iter().any(|name| name == finalizers::PHYSICAL_HOST)
+}
+
+fn again() -> Action {
+    Action::requeue(spread(AFTER_LOST_RACE))
 }
 
 /// Turns the decision about when to look again into an action.
 fn next(requeue: Requeue, key: &Key, context: &Context) -> Result<Action, ReconcileError> {
     let after = match requeue {
-        Requeue::Failed => return Err(ReconcileError::Secret),
+        Requeue::Failed => return Err(ReconcileError::Bmc),
         Requeue::Growing(longest) => context.backoffs.failed(key.clone()).min(spread(longest)),
         Requeue::OnChange => {
             context.backoffs.forget(key);

@@ -13,12 +13,12 @@ use super::ReconcileError;
 use crate::causes::causes;
 
 /// What became of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Reported {
     /// The status said so already.
     Unchanged,
-    /// The status was written.
-    Written,
+    /// The status was written; the host is this now.
+    Written(Box<PhysicalHost>),
     /// The host changed or went meanwhile: the decision was about the past.
     Stale,
 }
@@ -37,17 +37,18 @@ pub(super) async fn report(
     let hosts: Api<PhysicalHost> = Api::namespaced(client.clone(), &host.namespace().unwrap_or_default());
     // With the version that was decided on: a stale view loses.
     let patch = json!({"metadata": {"resourceVersion": host.metadata.resource_version}, "status": changed});
-    match hosts.patch_status(&host.name_any(), &PatchParams::default(), &Patch::Merge(&patch)).await {
-        Ok(_) => {}
-        Err(kube::Error::Api(refusal)) if refusal.is_conflict() || refusal.is_not_found() => {
-            return Ok(Reported::Stale);
-        }
-        Err(error) => return Err(ReconcileError::Status(Box::new(error))),
-    }
+    let written =
+        match hosts.patch_status(&host.name_any(), &PatchParams::default(), &Patch::Merge(&patch)).await {
+            Ok(written) => written,
+            Err(kube::Error::Api(refusal)) if refusal.is_conflict() || refusal.is_not_found() => {
+                return Ok(Reported::Stale);
+            }
+            Err(error) => return Err(ReconcileError::Status(Box::new(error))),
+        };
     for told in events {
         tell(recorder, host, told).await;
     }
-    Ok(Reported::Written)
+    Ok(Reported::Written(Box::new(written)))
 }
 
 /// The fields of the status that differ, as a merge patch; nothing when none does.

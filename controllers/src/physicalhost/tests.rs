@@ -6,6 +6,7 @@ use std::{
 };
 
 use beskar7_api::PhysicalHost;
+use beskar7_core::host::Pace;
 use kube::{
     client::Body,
     core::DeserializeGuard,
@@ -27,11 +28,13 @@ struct MockApiServer {
     /// The answer to a PATCH of the status.
     patch: u16,
     log: Arc<Mutex<Vec<(String, Value)>>>,
+    /// The host as it is there.
+    host: Arc<Mutex<PhysicalHost>>,
 }
 
 impl MockApiServer {
     fn new(secret: (u16, Value), patch: u16) -> Self {
-        Self { secret, patch, log: Arc::default() }
+        Self { secret, patch, log: Arc::default(), host: Arc::new(Mutex::new(host(json!({})))) }
     }
 
     fn context(&self) -> Arc<Context> {
@@ -54,7 +57,9 @@ impl MockApiServer {
             "default",
         );
         let recorder = Recorder::new(client.clone(), Reporter::from("test"));
-        Arc::new(Context::new(client, recorder, Metrics::new(), Duration::from_secs(600)))
+        let minute = Duration::from_secs(60);
+        let pace = Pace { poll: minute, boot: minute, release: minute };
+        Arc::new(Context::new(client, recorder, Metrics::new(), minute * 10, pace, Arc::new(|| true)))
     }
 
     fn answer(&self, asked: &str, body: &Value) -> (u16, Value) {
@@ -73,10 +78,17 @@ impl MockApiServer {
         match asked.split('/').next_back() {
             Some("bmc") if self.secret.0 == 200 => self.secret.clone(),
             Some("bmc") => refusal(self.secret.0),
-            Some("status") if self.patch == 200 => (200, serde_json::to_value(host(json!({}))).unwrap()),
+            Some("status") if self.patch == 200 => (200, self.with_status(body)),
             Some("status") => refusal(self.patch),
+            Some("h") => (200, serde_json::to_value(&*self.host.lock().unwrap()).unwrap()),
             _ => (201, body.clone()),
         }
+    }
+
+    fn with_status(&self, patch: &Value) -> Value {
+        let mut host = self.host.lock().unwrap();
+        host.status = serde_json::from_value(patch["status"].clone()).unwrap();
+        serde_json::to_value(&*host).unwrap()
     }
 
     fn asked(&self) -> Vec<String> {
@@ -97,27 +109,30 @@ fn host(status: Value) -> PhysicalHost {
     serde_json::from_value(json!({
         "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
         "kind": "PhysicalHost",
-        "metadata": {"name": "h", "namespace": "metal", "generation": 1, "resourceVersion": "41", "uid": "u"},
-        "spec": {"redfishConnection": {"address": "https://10.0.0.1", "credentialsSecretRef": "bmc"}},
+        "metadata": {"name": "h", "namespace": "metal", "generation": 1, "resourceVersion": "41", "uid": "u",
+            "finalizers": ["physicalhost.infrastructure.cluster.x-k8s.io"]},
+        "spec": {"redfishConnection": {"address": "http://127.0.0.1:9", "credentialsSecretRef": "bmc"}},
         "status": status,
     }))
     .unwrap()
 }
 
 async fn reconciled(server: &MockApiServer, host: PhysicalHost) -> Result<Action, ReconcileError> {
+    *server.host.lock().unwrap() = host.clone();
     reconcile::reconcile(Arc::new(DeserializeGuard(Ok(host))), server.context()).await
 }
 
 const SECRET: &str = "GET /api/v1/namespaces/metal/secrets/bmc";
 const STATUS: &str =
     "PATCH /apis/infrastructure.cluster.x-k8s.io/v1beta1/namespaces/metal/physicalhosts/h/status";
+const HOST: &str = "PATCH /apis/infrastructure.cluster.x-k8s.io/v1beta1/namespaces/metal/physicalhosts/h";
 const EVENT: &str = "POST /apis/events.k8s.io/v1/namespaces/metal/events";
 
 #[tokio::test]
 async fn what_was_found_is_written_once_and_told() {
     let server = MockApiServer::new((404, Value::Null), 200);
     reconciled(&server, host(json!({}))).await.unwrap();
-    assert_eq!(server.asked(), [SECRET, STATUS, EVENT]);
+    assert_eq!(server.asked(), [SECRET, STATUS, EVENT, EVENT]);
     let patch = server.body("/status");
     assert_eq!(patch["metadata"], json!({"resourceVersion": "41"}), "a stale view must lose");
     assert_eq!(patch["status"]["state"], "Enrolling");
@@ -126,24 +141,46 @@ async fn what_was_found_is_written_once_and_told() {
 
 #[tokio::test]
 async fn what_is_known_is_not_written_again() {
-    let server = MockApiServer::new(complete(), 200);
-    let mut host = host(json!({}));
-    let observed = observe::observe(&server_client(&server), &host).await;
-    host.status = Some(beskar7_core::host::decide(&host, &observed, jiff::Timestamp::UNIX_EPOCH).status);
+    let server = MockApiServer::new((404, Value::Null), 200);
+    reconciled(&server, host(json!({}))).await.unwrap();
+    let status = server.body("/status")["status"].clone();
     server.log.lock().unwrap().clear();
-    reconciled(&server, host).await.unwrap();
+    reconciled(&server, host(status)).await.unwrap();
     assert_eq!(server.asked(), [SECRET]);
 }
 
-fn server_client(server: &MockApiServer) -> Client {
-    let server = server.clone();
-    Client::new(
-        tower::service_fn(move |_: http::Request<Body>| {
-            let answer = serde_json::to_vec(&server.secret.1).unwrap();
-            async move { Ok::<_, Infallible>(http::Response::new(Body::from(answer))) }
-        }),
-        "default",
-    )
+#[tokio::test]
+async fn a_bmc_that_does_not_answer_is_said_and_tried_again() {
+    let server = MockApiServer::new(complete(), 200);
+    let error = reconciled(&server, host(json!({}))).await.unwrap_err();
+    assert_eq!(error.category(), "bmc");
+    assert_eq!(server.body("/status")["status"]["state"], "Enrolling");
+    let told = server.body("/events");
+    assert_eq!(told["reason"], "RedfishConnectionFailed");
+    assert!(told["note"].as_str().unwrap().contains("http://127.0.0.1:9"), "{told}");
+    assert!(
+        !server.log.lock().unwrap().iter().any(|(_, body)| body.to_string().contains("secret")),
+        "the password is told"
+    );
+}
+
+#[tokio::test]
+async fn a_host_is_adopted_before_anything_is_done_and_let_go_when_it_was_never_touched() {
+    let server = MockApiServer::new((404, Value::Null), 200);
+    let mut new = host(json!({}));
+    new.metadata.finalizers = None;
+    reconciled(&server, new).await.unwrap();
+    assert_eq!(server.asked().first().map(String::as_str), Some(HOST));
+    let adopted = server.body("/h")["metadata"].clone();
+    assert_eq!(adopted["finalizers"], json!(["physicalhost.infrastructure.cluster.x-k8s.io"]));
+    assert_eq!(adopted["resourceVersion"], "41");
+
+    let server = MockApiServer::new((404, Value::Null), 200);
+    let mut deleted = host(json!({}));
+    deleted.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
+    deleted.metadata.finalizers.as_mut().unwrap().push("somebody/else".to_owned());
+    reconciled(&server, deleted).await.unwrap();
+    assert_eq!(server.body("/h")["metadata"]["finalizers"], json!(["somebody/else"]));
 }
 
 #[tokio::test]
@@ -159,8 +196,8 @@ async fn a_lost_race_is_no_failure_and_tells_nobody() {
 async fn failures_are_reported_and_tried_again() {
     let server = MockApiServer::new((403, Value::Null), 200);
     let error = reconciled(&server, host(json!({}))).await.unwrap_err();
-    assert_eq!(error.category(), "secret");
-    assert_eq!(server.asked(), [SECRET, STATUS, EVENT]);
+    assert_eq!(error.category(), "bmc");
+    assert_eq!(server.asked(), [SECRET, STATUS, EVENT, EVENT]);
     assert_eq!(server.body("/events")["reason"], "SecretGetFailed");
 
     let server = MockApiServer::new(complete(), 500);

@@ -37,8 +37,7 @@ async fn hosts_are_told_what_is_missing_under_exactly_the_managers_role() -> Res
 
     let manager = Manager::start(&plane, &replica("manager")).await?;
     for (host, status, reason, told) in [
-        ("complete", "Unknown", "NotProbed", "has not been contacted"),
-        ("trusting", "Unknown", "NotProbed", "has not been contacted"),
+        ("complete", "False", "RedfishConnectionFailed", "https://127.0.0.1:9"),
         ("absent", "False", "SecretNotFound", "Secret metal/later does not exist"),
         ("lacking", "False", "MissingSecretData", "has no password"),
         ("distrusting", "False", "MissingSecretData", "has no ca.crt"),
@@ -51,6 +50,11 @@ async fn hosts_are_told_what_is_missing_under_exactly_the_managers_role() -> Res
         let said = serde_json::to_value(found.status.context("just seen")?)?;
         ensure!(said["state"] == "Enrolling" && said["observedGeneration"] == 1, "{host}: {said}");
     }
+    // What does not pass by itself is an error, and stays one until somebody does something.
+    let found = until_condition(&client, "trusting", CONNECTION, "False", "RedfishConnectionFailed").await?;
+    let message = &condition(&found, CONNECTION).context("just seen")?.message;
+    ensure!(message.contains("the CA bundle holds no certificate"), "{message}");
+    ensure!(serde_json::to_value(found.status.context("just seen")?.state)? == "Error");
     let found = until_condition(&client, "paused", "Paused", "True", "Paused").await?;
     ensure!(
         condition(&found, CONNECTION).is_none() && found.status.is_some_and(|status| status.state.is_none())
@@ -58,10 +62,10 @@ async fn hosts_are_told_what_is_missing_under_exactly_the_managers_role() -> Res
 
     // What is put right is seen; what is paused and let go is looked at.
     make_secret(&client, "later", &credentials).await?;
-    until_condition(&client, "absent", CONNECTION, "Unknown", "NotProbed").await?;
+    until_condition(&client, "absent", CONNECTION, "False", "RedfishConnectionFailed").await?;
     patch_host(&client, "paused", &json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": null}}}))
         .await?;
-    until_condition(&client, "paused", CONNECTION, "Unknown", "NotProbed").await?;
+    until_condition(&client, "paused", CONNECTION, "False", "RedfishConnectionFailed").await?;
     until_condition(&client, "paused", "Paused", "False", "NotPaused").await?;
 
     // A host that is claimed keeps its state, whatever is wrong with its Secret.
@@ -73,21 +77,9 @@ async fn hosts_are_told_what_is_missing_under_exactly_the_managers_role() -> Res
         }}),
     )
     .await?;
-    let status = json!({"status": {"state": "Provisioned"}});
-    plane
-        .kubectl(&[
-            "-n",
-            HOSTS,
-            "patch",
-            "ph",
-            "complete",
-            "--subresource=status",
-            "--type=merge",
-            "-p",
-            &status.to_string(),
-        ])
-        .await?
-        .success()?;
+    let mark =
+        json!({"metadata": {"annotations": {"beskar7.infrastructure.cluster.x-k8s.io/provisioned": "c"}}});
+    patch_host(&client, "complete", &mark).await?;
     patch_host(&client, "complete", &named("gone")).await?;
     let found = until_condition(&client, "complete", CONNECTION, "False", "SecretNotFound").await?;
     let state = serde_json::to_value(found.status.context("just seen")?.state)?;
@@ -106,13 +98,13 @@ async fn hosts_are_told_what_is_missing_under_exactly_the_managers_role() -> Res
             )
         })
         .collect();
-    for expected in
-        ["Warning absent SecretNotFound", "Normal absent NotProbed", "Warning lacking MissingSecretData"]
-    {
+    for expected in [
+        "Warning absent SecretNotFound",
+        "Warning absent RedfishConnectionFailed",
+        "Warning lacking MissingSecretData",
+    ] {
         ensure!(told.iter().filter(|one| *one == expected).count() == 1, "{expected} in {told:?}");
     }
-    ensure!(!told.iter().any(|one| one.contains(" trusting ")), "{told:?}");
-
     // A change that means nothing is not written about.
     let identity = holder(&client).await?.context("nobody leads")?;
     let before = attempts(&plane, &identity)?.len();

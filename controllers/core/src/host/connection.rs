@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use beskar7_api::{
+    annotations,
     conditions::host,
     physical_host::RedfishConnection,
     secret_keys::{CA_CERTIFICATE, PASSWORD, TLS_CERTIFICATE, USERNAME},
@@ -30,6 +31,9 @@ pub struct Secrets {
     pub credentials: Option<SecretView>,
     /// The CA bundle; absent when the host names none.
     pub ca_bundle: Option<SecretView>,
+    /// The BMC addresses that the credentials are meant for, as their Secret's annotation lists them; absent when they
+    /// are for all.
+    pub only_for: Option<String>,
 }
 
 /// How the settings stand.
@@ -68,6 +72,11 @@ pub(super) fn settings(namespace: &str, wanted: &RedfishConnection, secrets: &Se
         }
         Err(settings) => return settings,
     }
+    if let Some(list) = &secrets.only_for
+        && !list.split(',').any(|entry| is_for(entry.trim(), &wanted.address))
+    {
+        return needed.is_for_others();
+    }
     let (Some(reference), Some(bundle)) = (&wanted.ca_bundle_secret_ref, &secrets.ca_bundle) else {
         return Settings::Complete;
     };
@@ -103,6 +112,17 @@ impl Needed<'_> {
         }
     }
 
+    fn is_for_others(&self) -> Settings {
+        let Self { field, namespace, name, .. } = self;
+        Settings::Incomplete(finding(
+            host::SECRET_NOT_FOR_BMC,
+            format!(
+                "Secret {namespace}/{name} of {field} is not meant for this BMC: its annotation {} does not list the address",
+                annotations::BMC_ADDRESSES
+            ),
+        ))
+    }
+
     fn lacks(&self, keys: &str) -> Settings {
         let Self { field, namespace, name, .. } = self;
         Settings::Incomplete(finding(
@@ -112,6 +132,50 @@ impl Needed<'_> {
     }
 }
 
+/// Whether an entry of the annotation means this address: a name or an IP address, with a port where it matters.
+fn is_for(entry: &str, address: &str) -> bool {
+    let (entry, address) = (authority(entry), authority(address));
+    !entry.is_empty()
+        && (entry.eq_ignore_ascii_case(address) || entry.eq_ignore_ascii_case(without_port(address)))
+}
+
+/// What stands between the scheme and the path.
+fn authority(address: &str) -> &str {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    rest.split('/').next().unwrap_or_default()
+}
+
+fn without_port(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        // Inside of brackets it is a part of an IPv6 address.
+        Some((host, port)) if !port.ends_with(']') => host,
+        Some(_) | None => authority,
+    }
+}
+
 fn finding(reason: &'static str, message: String) -> Finding {
     Finding { truth: Truth::False, reason, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_means_a_name_or_an_address_with_or_without_its_port() {
+        for (entry, address, expected) in [
+            ("10.0.0.7", "https://10.0.0.7", true),
+            ("10.0.0.7", "https://10.0.0.7:8443/redfish/v1/Systems/1", true),
+            ("10.0.0.7:8443", "https://10.0.0.7:8443", true),
+            ("10.0.0.7:443", "https://10.0.0.7:8443", false),
+            ("https://BMC-7.example.org/", "https://bmc-7.example.org", true),
+            ("[2001:db8::7]", "https://[2001:db8::7]:8443", true),
+            ("[2001:db8::7]", "https://[2001:db8::7]", true),
+            ("10.0.0.70", "https://10.0.0.7", false),
+            ("10.0.0.7", "https://10.0.0.7.evil.example", false),
+            ("", "https://10.0.0.7", false),
+        ] {
+            assert_eq!(is_for(entry, address), expected, "{entry} for {address}");
+        }
+    }
 }

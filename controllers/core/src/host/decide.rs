@@ -1,27 +1,50 @@
-//! The decision for one PhysicalHost.
+//! The decision for one PhysicalHost: what to do with its machine, what to say of it, and when to look again.
 
 use std::time::Duration;
 
-use beskar7_api::{HostState, PhysicalHost, PhysicalHostStatus, annotations, conditions};
+use beskar7_api::{
+    PhysicalHost, PhysicalHostStatus, annotations, conditions, physical_host::HardwareDetails,
+};
 use jiff::Timestamp;
 
 use super::connection::{Secrets, Settings, settings};
-use crate::conditions::{Finding, Truth, get, set};
+use super::contact::{Contact, Trouble};
+use super::events::{Event, events};
+use super::plan::{Farewell, Plan, Sight, plan, plan_without_contact};
+use super::standing::standing;
+use crate::conditions::{Finding, Truth, set};
 
-/// Secrets are not watched: they are read again this often.
-const READ_AGAIN: Duration = Duration::from_secs(300);
 /// Somebody is expected to create or complete a Secret: look more often, but less and less.
 const LOOK_SOON: Duration = Duration::from_secs(60);
+/// While something happens with a machine.
+const LOOK_OFTEN: Duration = Duration::from_secs(5);
 
 /// Reasons of the condition Paused, as Cluster API words them.
 const PAUSED: &str = "Paused";
 const NOT_PAUSED: &str = "NotPaused";
 
 /// What was observed for one host.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
     /// The Secrets that it names.
     pub secrets: Secrets,
+    /// What its BMC told.
+    pub contact: Contact,
+    /// What went wrong when the last plan was carried out, if it did.
+    pub trouble: Option<Trouble>,
+    /// How the boot was seen, if that was written down just now.
+    pub sight: Option<Sight>,
+}
+
+/// How patient to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// Between two looks at a BMC when nothing happens.
+    pub poll: Duration,
+    /// For a boot to be seen.
+    pub boot: Duration,
+    /// For a machine to be turned off and emptied, before a deletion goes on without it.
+    pub release: Duration,
 }
 
 /// What follows.
@@ -31,6 +54,8 @@ pub struct Decision {
     pub status: PhysicalHostStatus,
     /// What people should be told, once the status is written.
     pub events: Vec<Event>,
+    /// What to do with the machine, once the status is written.
+    pub plan: Plan,
     /// When to look again.
     pub requeue: Requeue,
 }
@@ -46,28 +71,6 @@ pub enum Requeue {
     Growing(Duration),
     /// It failed: as the retry policy says.
     Failed,
-}
-
-/// How serious an event is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Severity {
-    /// As it should be.
-    Normal,
-    /// Somebody should look.
-    Warning,
-}
-
-/// Something that people should be told about a host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
-    /// How serious.
-    pub severity: Severity,
-    /// Why, in one word.
-    pub reason: String,
-    /// Why, in a sentence.
-    pub note: String,
-    /// What was being done.
-    pub action: &'static str,
 }
 
 /// Whether a host is none of our business, whatever it says: nothing is read for it and nothing written.
@@ -93,81 +96,103 @@ pub fn decide_paused(host: &PhysicalHost, now: Timestamp) -> Decision {
         message: format!("The annotation {} is set", annotations::PAUSED),
     };
     set(&mut status.conditions, conditions::PAUSED, &finding, host.metadata.generation, now);
-    Decision { status, events: Vec::new(), requeue: Requeue::OnChange }
+    Decision { status, events: Vec::new(), plan: Plan::Watch, requeue: Requeue::OnChange }
+}
+
+/// What the settings of a host come to, before its BMC is asked: whether it may be.
+#[must_use]
+pub fn may_be_asked(host: &PhysicalHost, secrets: &Secrets) -> bool {
+    settings(namespace(host), &host.spec.redfish_connection, secrets) == Settings::Complete
 }
 
 /// What follows from what is wanted and what was observed.
 #[must_use]
-pub fn decide(host: &PhysicalHost, observed: &Observed, now: Timestamp) -> Decision {
-    let namespace = host.metadata.namespace.as_deref().unwrap_or_default();
-    let generation = host.metadata.generation;
-    let settings = settings(namespace, &host.spec.redfish_connection, &observed.secrets);
-    let (connection, requeue) = match settings {
-        Settings::Complete => (not_probed(), Requeue::After(READ_AGAIN)),
-        Settings::Incomplete(finding) => (finding, Requeue::Growing(LOOK_SOON)),
-        Settings::Unreadable(finding) => (finding, Requeue::Failed),
+pub fn decide(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timestamp) -> Decision {
+    let connection = match settings(namespace(host), &host.spec.redfish_connection, &observed.secrets) {
+        Settings::Complete => observed.contact.finding(),
+        Settings::Incomplete(finding) | Settings::Unreadable(finding) => finding,
     };
-
+    let next = next_plan(host, observed, pace, now);
     let before = host.status.clone().unwrap_or_default();
     let mut status = before.clone();
-    status.state = state(host, before.state);
-    status.ready = false;
-    status.error_message = match connection.truth {
-        Truth::False => Some(connection.message.clone()),
+    remember(&mut status, &observed.contact);
+    let standing = standing(host, &status, observed, &connection, &next);
+    status.state = standing.state;
+    status.ready = standing.ready.truth == Truth::True;
+    status.error_message = match standing.ready.truth {
+        Truth::False => Some(standing.ready.message.clone()),
         Truth::True | Truth::Unknown => None,
     };
-    status.observed_generation = generation;
+    status.observed_generation = host.metadata.generation;
     let not_paused = Finding { truth: Truth::False, reason: NOT_PAUSED, message: String::new() };
     for (type_, finding) in [
-        (conditions::READY, &connection),
+        (conditions::READY, &standing.ready),
         (conditions::host::REDFISH_CONNECTION_READY, &connection),
+        (conditions::host::AVAILABLE, &standing.available),
+        (conditions::host::PROVISIONED, &standing.provisioned),
         (conditions::PAUSED, &not_paused),
     ] {
-        set(&mut status.conditions, type_, finding, generation, now);
+        set(&mut status.conditions, type_, finding, host.metadata.generation, now);
     }
-    let events = connection_event(&before, &connection).into_iter().collect();
-    Decision { status, events, requeue }
+    let requeue = requeue(host, observed, &next, pace);
+    Decision { events: events(&before, &status), status, plan: next, requeue }
 }
 
-/// A host that nobody holds and that has no state yet is enrolling. A state that is there is never lost here, least
-/// of all one that a consumer rests on.
-fn state(host: &PhysicalHost, before: Option<HostState>) -> Option<HostState> {
-    let claimed = host.spec.consumer_ref.is_some() || host.spec.claim_id.is_some();
-    match before {
-        None if !claimed => Some(HostState::Enrolling),
-        None | Some(_) => before,
-    }
-}
-
-fn not_probed() -> Finding {
-    Finding {
-        truth: Truth::Unknown,
-        reason: conditions::host::NOT_PROBED,
-        message: "The connection settings are complete; the BMC has not been contacted".to_owned(),
+fn next_plan(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timestamp) -> Plan {
+    let without = plan_without_contact(host, now, pace.release);
+    match (&observed.contact, &observed.trouble) {
+        (Contact::NotTried | Contact::Failed(_), _) => without,
+        // The BMC answers, and what it is told does not come about: not for ever, either.
+        (Contact::Answered(_), Some(_)) if without == Plan::LetGo(Farewell::GivenUp) => without,
+        (Contact::Answered(sighting), _) => plan(host, sighting.seen, now, pace.boot),
     }
 }
 
-/// People are told when something is wrong for a new reason, and when it is right again.
-fn connection_event(before: &PhysicalHostStatus, now: &Finding) -> Option<Event> {
-    let before = get(&before.conditions, conditions::host::REDFISH_CONNECTION_READY);
-    let was_wrong = before.is_some_and(|condition| condition.status == Truth::False.as_str());
-    let same_reason = before.is_some_and(|condition| condition.reason == now.reason);
-    let severity = match (now.truth, was_wrong) {
-        (Truth::False, true) if same_reason => return None,
-        (Truth::False, true | false) => Severity::Warning,
-        (Truth::True | Truth::Unknown, true) => Severity::Normal,
-        (Truth::True | Truth::Unknown, false) => return None,
-    };
-    Some(Event {
-        severity,
-        reason: now.reason.to_owned(),
-        note: now.message.clone(),
-        action: "CheckConnectionSettings",
-    })
+/// What a BMC told is kept until it tells something else: a host does not lose its identity to a hiccup.
+fn remember(status: &mut PhysicalHostStatus, contact: &Contact) {
+    let Contact::Answered(sighting) = contact else { return };
+    let before = status.hardware_details.take().unwrap_or_default();
+    let mut hardware = sighting.hardware.clone();
+    // The inventory is read apart, and less often.
+    hardware.storage = before.hardware.storage;
+    hardware.nics = before.hardware.nics;
+    hardware.firmware = before.hardware.firmware;
+    status.observed_power_state = Some(sighting.seen.power);
+    status.hardware_details = Some(HardwareDetails {
+        hardware,
+        status: Some(sighting.health.clone()),
+        bmc: sighting.bmc.clone().or(before.bmc),
+    });
+}
+
+fn requeue(host: &PhysicalHost, observed: &Observed, plan: &Plan, pace: Pace) -> Requeue {
+    match settings(namespace(host), &host.spec.redfish_connection, &observed.secrets) {
+        Settings::Incomplete(_) => return Requeue::Growing(LOOK_SOON),
+        Settings::Unreadable(_) => return Requeue::Failed,
+        Settings::Complete => {}
+    }
+    match (&observed.contact, &observed.trouble) {
+        (Contact::Failed(trouble), _) | (_, Some(trouble)) if !trouble.passes => Requeue::Growing(pace.poll),
+        (Contact::Failed(_), _) | (_, Some(_)) => Requeue::Failed,
+        (Contact::NotTried | Contact::Answered(_), None) => match plan {
+            Plan::Watch | Plan::WaitForConsumer => Requeue::After(pace.poll),
+            Plan::Install(_)
+            | Plan::TurnOn
+            | Plan::AwaitBoot
+            | Plan::WriteSeen(_)
+            | Plan::Power(_)
+            | Plan::Deprovision
+            | Plan::LetGo(_) => Requeue::After(LOOK_OFTEN),
+        },
+    }
+}
+
+fn namespace(host: &PhysicalHost) -> &str {
+    host.metadata.namespace.as_deref().unwrap_or_default()
 }
 
 fn has_annotation(host: &PhysicalHost, name: &str) -> bool {
-    host.metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(name))
+    super::hold::annotation(host, name).is_some()
 }
 
 #[cfg(test)]

@@ -4,12 +4,27 @@ use beskar7_api::conditions::host::{
     MISSING_CREDENTIALS, MISSING_SECRET_DATA, NOT_PROBED, REDFISH_CONNECTION_READY, SECRET_GET_FAILED,
     SECRET_NOT_FOUND,
 };
+use beskar7_api::{
+    HostState,
+    annotations::{BOOTING, PROVISIONED},
+    physical_host::PowerState,
+};
 use serde_json::json;
 
 use super::{
-    super::connection::SecretView::{self, Absent, Found, Unreadable},
+    super::{
+        connection::SecretView::{self, Absent, Found, Unreadable},
+        contact::Sighting,
+        events::Severity,
+        hold::Evidence,
+        plan::{Boot, Seen},
+    },
     *,
 };
+use crate::conditions::get;
+
+const PACE: Pace =
+    Pace { poll: Duration::from_secs(60), boot: Duration::from_secs(600), release: Duration::from_secs(600) };
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -45,7 +60,8 @@ fn keys(keys: &[&str]) -> SecretView {
 }
 
 fn observed(credentials: Option<SecretView>, ca_bundle: Option<SecretView>) -> Observed {
-    Observed { secrets: Secrets { credentials, ca_bundle } }
+    let secrets = Secrets { credentials, ca_bundle, only_for: None };
+    Observed { secrets, contact: Contact::NotTried, trouble: None, sight: None }
 }
 
 fn complete() -> Observed {
@@ -70,7 +86,7 @@ fn connection_settings_are_judged() {
             "Unknown",
             NOT_PROBED,
             "has not been contacted",
-            Requeue::After(READ_AGAIN),
+            Requeue::After(PACE.poll),
         ),
         (
             "more keys than needed",
@@ -79,7 +95,7 @@ fn connection_settings_are_judged() {
             "Unknown",
             NOT_PROBED,
             "",
-            Requeue::After(READ_AGAIN),
+            Requeue::After(PACE.poll),
         ),
         (
             "no name",
@@ -133,7 +149,7 @@ fn connection_settings_are_judged() {
             "Unknown",
             NOT_PROBED,
             "",
-            Requeue::After(READ_AGAIN),
+            Requeue::After(PACE.poll),
         ),
         (
             "CA bundle of a TLS Secret",
@@ -142,7 +158,7 @@ fn connection_settings_are_judged() {
             "Unknown",
             NOT_PROBED,
             "",
-            Requeue::After(READ_AGAIN),
+            Requeue::After(PACE.poll),
         ),
         (
             "no CA bundle",
@@ -181,7 +197,7 @@ fn connection_settings_are_judged() {
             Requeue::Growing(LOOK_SOON),
         ),
     ] {
-        let decision = decide(&host(spec, json!({})), &observed, at(7));
+        let decision = decide(&host(spec, json!({})), &observed, PACE, at(7));
         for type_ in [REDFISH_CONNECTION_READY, conditions::READY] {
             let found = condition(&decision, type_);
             assert_eq!((found.0, found.1), (status, reason), "{name}: {type_}");
@@ -196,42 +212,189 @@ fn connection_settings_are_judged() {
 }
 
 #[test]
-fn a_state_is_given_once_and_never_lost() {
-    let claim = json!({"consumerRef": {"kind": "Beskar7Machine", "name": "m"}, "claimID": "c"});
-    let id_only = json!({"claimID": "c"});
-    let states = [
-        "Enrolling",
-        "Inspecting",
-        "Available",
-        "Claimed",
-        "Provisioning",
-        "Provisioned",
-        "Deprovisioning",
-        "Error",
-        "Unknown",
-    ];
-    for observed in [complete(), observed(Some(Absent), None)] {
-        let after = |spec: &serde_json::Value, status| {
-            decide(&host(spec.clone(), status), &observed, at(1)).status.state
-        };
-        assert_eq!(after(&json!({}), json!({})), Some(HostState::Enrolling));
-        assert_eq!(after(&claim, json!({})), None, "a claimed host without a state is not a new one");
-        assert_eq!(after(&id_only, json!({})), None);
-        for state in states {
-            let kept: HostState = serde_json::from_value(json!(state)).unwrap();
-            for spec in [&json!({}), &claim, &id_only] {
-                assert_eq!(after(spec, json!({"state": state})), Some(kept), "{spec}");
-            }
+fn credentials_go_only_where_their_secret_says() {
+    for (list, reason) in
+        [("10.0.0.2, 10.0.0.1", "NotProbed"), ("10.0.0.2", "SecretNotForBMC"), ("", "SecretNotForBMC")]
+    {
+        let mut observed = complete();
+        observed.secrets.only_for = Some(list.to_owned());
+        let host = host(json!({}), json!({}));
+        assert_eq!(may_be_asked(&host, &observed.secrets), reason == "NotProbed", "{list}");
+        let decision = decide(&host, &observed, PACE, at(1));
+        assert_eq!(condition(&decision, REDFISH_CONNECTION_READY).1, reason, "{list}");
+    }
+}
+
+/// A BMC that answers, with the machine in this power.
+fn answered(power: PowerState) -> Observed {
+    let seen = Seen { power, armed: Some(false), boot: Some(Boot::NotBegun) };
+    let sighting = Sighting {
+        seen,
+        hardware: serde_json::from_value(
+            json!({"model": "R1", "uuid": "38947555-7742-3448-3784-823347823834"}),
+        )
+        .unwrap(),
+        health: serde_json::from_value(json!({"health": "OK"})).unwrap(),
+        bmc: None,
+    };
+    Observed { contact: Contact::Answered(Box::new(sighting)), ..complete() }
+}
+
+fn silent(passes: bool) -> Observed {
+    let message = "the BMC can't be reached: check its address".to_owned();
+    let trouble = Trouble { reason: conditions::host::REDFISH_CONNECTION_FAILED, message, passes };
+    Observed { contact: Contact::Failed(trouble), ..complete() }
+}
+
+fn held() -> serde_json::Value {
+    json!({"consumerRef": {"kind": "Beskar7Machine", "namespace": "metal", "name": "m"}, "claimID": "c", "bootIsoSource": "http://i/x.iso"})
+}
+
+fn with_annotations(mut host: PhysicalHost, annotations: &[(&str, &str)]) -> PhysicalHost {
+    let owned = annotations.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    host.metadata.annotations = Some(owned.collect());
+    host
+}
+
+#[test]
+fn a_state_follows_from_what_is_written_down_and_never_from_an_error() {
+    let released = json!({"claimID": "c"});
+    let by_hand = json!({"consumerRef": {"kind": "Beskar7Machine", "name": "m"}});
+    for (spec, annotations, before, state) in [
+        (held(), vec![], json!({}), HostState::Claimed),
+        (held(), vec![], json!({"state": "Available"}), HostState::Claimed),
+        (held(), vec![(BOOTING, "c 1 progress")], json!({}), HostState::Provisioning),
+        (held(), vec![(PROVISIONED, "c")], json!({}), HostState::Provisioned),
+        (held(), vec![(PROVISIONED, "c")], json!({"state": "Error"}), HostState::Provisioned),
+        (held(), vec![(PROVISIONED, "another")], json!({"state": "Provisioned"}), HostState::Claimed),
+        (
+            released.clone(),
+            vec![(PROVISIONED, "c")],
+            json!({"state": "Provisioned"}),
+            HostState::Deprovisioning,
+        ),
+        (released, vec![], json!({}), HostState::Deprovisioning),
+        (by_hand.clone(), vec![], json!({"state": "Provisioned"}), HostState::Provisioned),
+        (by_hand, vec![], json!({}), HostState::Claimed),
+    ] {
+        let host = with_annotations(host(spec.clone(), before), &annotations);
+        for observed in [answered(PowerState::On), silent(true), silent(false), observed(Some(Absent), None)]
+        {
+            let decision = decide(&host, &observed, PACE, at(9));
+            assert_eq!(decision.status.state, Some(state), "{spec} {annotations:?}");
+            assert_eq!(condition(&decision, conditions::host::AVAILABLE).0, "False", "{spec}");
         }
     }
 }
 
 #[test]
+fn a_free_host_is_available_once_it_was_identified() {
+    let identified = json!({"state": "Available", "hardwareDetails": {"model": "R1"}});
+    for (before, observed, state, available) in [
+        (json!({}), complete(), HostState::Enrolling, "NotConnected"),
+        (json!({}), answered(PowerState::Off), HostState::Available, "Free"),
+        (json!({}), silent(true), HostState::Enrolling, "NotConnected"),
+        (json!({}), silent(false), HostState::Error, "NotConnected"),
+        (json!({"state": "Error"}), answered(PowerState::On), HostState::Available, "Free"),
+        (identified.clone(), silent(true), HostState::Available, "NotConnected"),
+        (identified, silent(false), HostState::Available, "NotConnected"),
+        (
+            json!({"state": "Deprovisioning", "hardwareDetails": {}}),
+            silent(true),
+            HostState::Available,
+            "NotConnected",
+        ),
+    ] {
+        let decision = decide(&host(json!({}), before.clone()), &observed, PACE, at(9));
+        assert_eq!(decision.status.state, Some(state), "{before}");
+        assert_eq!(condition(&decision, conditions::host::AVAILABLE).1, available, "{before}");
+        assert_eq!(decision.plan, Plan::Watch);
+    }
+}
+
+#[test]
+fn a_host_that_must_not_be_claimed_says_why() {
+    let mut unhealthy = answered(PowerState::Off);
+    if let Contact::Answered(sighting) = &mut unhealthy.contact {
+        sighting.health.health_rollup = Some("Critical".into());
+    }
+    let well = answered(PowerState::Off);
+    for (spec, observed, reason, told) in [
+        (json!({"cordoned": "fan 3 is loud"}), &well, "Cordoned", "fan 3 is loud"),
+        (json!({"externallyProvisioned": true}), &well, "ExternallyProvisioned", "did not install"),
+        (json!({}), &unhealthy, "Unhealthy", "repair"),
+        (held(), &well, "Claimed", "Held by Beskar7Machine metal/m"),
+        (json!({"claimID": "c"}), &well, "Deprovisioning", "turned off"),
+        (
+            json!({"consumerRef": {"kind": "Beskar7Machine", "name": "m"}}),
+            &well,
+            "ClaimedWithoutID",
+            "no claimID",
+        ),
+    ] {
+        let decision = decide(&host(spec.clone(), json!({})), observed, PACE, at(9));
+        let (status, found, message) = condition(&decision, conditions::host::AVAILABLE);
+        assert_eq!((status, found), ("False", reason), "{spec}");
+        assert!(message.contains(told), "{spec}: {message}");
+    }
+}
+
+#[test]
+fn what_went_wrong_is_said_until_it_is_right() {
+    let trouble = Trouble {
+        reason: conditions::host::SET_BOOT_ISO_FAILED,
+        message: "no drive takes an ISO".into(),
+        passes: true,
+    };
+    let host = host(held(), json!({}));
+    let wrong = Observed { trouble: Some(trouble), ..answered(PowerState::Off) };
+    let decision = decide(&host, &wrong, PACE, at(1));
+    for type_ in [conditions::host::PROVISIONED, conditions::READY] {
+        assert_eq!(condition(&decision, type_), ("False", "SetBootISOFailed", "no drive takes an ISO"));
+    }
+    assert_eq!(decision.requeue, Requeue::Failed);
+    assert!(matches!(decision.plan, Plan::Install(_)), "it is tried again");
+    assert_eq!(decision.status.error_message.as_deref(), Some("no drive takes an ISO"));
+    let right = decide(&host, &answered(PowerState::Off), PACE, at(2));
+    assert_eq!(condition(&right, conditions::host::PROVISIONED).1, "Provisioning");
+    assert_eq!((right.status.ready, right.status.error_message), (true, None));
+}
+
+#[test]
+fn how_a_boot_was_seen_is_told_and_stays_told() {
+    let mut host = with_annotations(host(held(), json!({})), &[(PROVISIONED, "c")]);
+    let unknown = decide(&host, &answered(PowerState::On), PACE, at(1));
+    assert_eq!(condition(&unknown, conditions::host::PROVISIONED).1, "BootSeen");
+    let observed = Observed { sight: Some(Sight::By(Evidence::Progress)), ..answered(PowerState::On) };
+    let seen = decide(&host, &observed, PACE, at(1));
+    assert_eq!(condition(&seen, conditions::host::PROVISIONED), ("True", "BootProgressSeen", ""));
+    host.status = Some(seen.status);
+    let later = decide(&host, &silent(true), PACE, at(2));
+    assert_eq!(condition(&later, conditions::host::PROVISIONED).1, "BootProgressSeen");
+}
+
+#[test]
+fn an_identity_is_not_lost_to_a_hiccup() {
+    let mut host = host(json!({}), json!({"hardwareDetails": {"nics": [{"name": "eth0"}]}}));
+    let known = decide(&host, &answered(PowerState::On), PACE, at(1));
+    host.status = Some(known.status);
+    let details = decide(&host, &silent(true), PACE, at(2)).status.hardware_details.unwrap();
+    assert_eq!(details.hardware.model.as_deref(), Some("R1"));
+    assert_eq!(details.hardware.nics.len(), 1, "the inventory is kept");
+}
+
+#[test]
 fn deciding_again_changes_nothing() {
-    for observed in [complete(), observed(Some(Absent), None), observed(Some(Unreadable("x".into())), None)] {
+    for observed in [
+        complete(),
+        observed(Some(Absent), None),
+        observed(Some(Unreadable("x".into())), None),
+        answered(PowerState::On),
+        silent(true),
+    ] {
         let mut host = host(json!({}), json!({}));
-        host.status = Some(decide(&host, &observed, at(1)).status);
-        let again = decide(&host, &observed, at(1000));
+        host.status = Some(decide(&host, &observed, PACE, at(1)).status);
+        let again = decide(&host, &observed, PACE, at(1000));
         assert_eq!(Some(&again.status), host.status.as_ref());
         assert_eq!(again.events, []);
     }
@@ -243,14 +406,19 @@ fn people_are_told_of_changes_only() {
     let empty = observed(Some(keys(&[])), None);
     let mut host = host(json!({}), json!({}));
     for (observed, expected) in [
+        (&complete(), Some((Severity::Normal, "Enrolling"))),
         (&complete(), None),
         (&absent, Some((Severity::Warning, SECRET_NOT_FOUND))),
         (&absent, None),
         (&empty, Some((Severity::Warning, MISSING_SECRET_DATA))),
         (&complete(), Some((Severity::Normal, NOT_PROBED))),
         (&complete(), None),
+        (&answered(PowerState::On), Some((Severity::Normal, "Available"))),
+        (&silent(true), Some((Severity::Warning, "RedfishConnectionFailed"))),
+        (&silent(true), None),
+        (&answered(PowerState::On), Some((Severity::Normal, "Connected"))),
     ] {
-        let decision = decide(&host, observed, at(1));
+        let decision = decide(&host, observed, PACE, at(1));
         let told: Vec<_> =
             decision.events.iter().map(|event| (event.severity, event.reason.as_str())).collect();
         assert_eq!(told, expected.into_iter().collect::<Vec<_>>());
@@ -274,7 +442,7 @@ fn a_paused_host_is_left_as_it_is() {
 
     host.status = Some(decision.status);
     host.metadata.annotations = None;
-    let decision = decide(&host, &complete(), at(2));
+    let decision = decide(&host, &complete(), PACE, at(2));
     assert_eq!(condition(&decision, conditions::PAUSED).0, "False");
 }
 
@@ -284,15 +452,4 @@ fn a_moved_host_is_none_of_our_business() {
     assert!(!left_alone(&host));
     host.metadata.annotations = Some([(annotations::DELETE_FOR_MOVE.to_owned(), String::new())].into());
     assert!(left_alone(&host));
-}
-
-#[test]
-fn other_parts_of_the_status_are_kept() {
-    let status = json!({"state": "Available", "observedPowerState": "Off", "conditions": [{
-        "type": "HostAvailable", "status": "True", "reason": "Yes", "message": "",
-        "lastTransitionTime": "2026-01-01T00:00:00Z",
-    }]});
-    let decision = decide(&host(json!({}), status), &complete(), at(1));
-    assert!(get(&decision.status.conditions, "HostAvailable").is_some());
-    assert!(decision.status.observed_power_state.is_some());
 }

@@ -76,6 +76,17 @@ pub enum Plan {
     Power(Switch),
     /// Off, eject, clear the override, clean; then the claim's id and marks go.
     Deprovision,
+    /// The host is being deleted and there is nothing left to do: take the finalizer off.
+    LetGo(Farewell),
+}
+
+/// In which state a deleted host leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Farewell {
+    /// Off and empty, or never touched.
+    Clean,
+    /// Nobody knows: its BMC did not do as it was told for too long.
+    GivenUp,
 }
 
 /// Which way to turn.
@@ -91,9 +102,11 @@ pub enum Switch {
 #[must_use]
 pub fn plan(host: &PhysicalHost, seen: Seen, now: Timestamp, patience: Duration) -> Plan {
     if host.spec.externally_provisioned {
-        return Plan::Watch;
+        let deleted = host.metadata.deletion_timestamp.is_some();
+        return if deleted { Plan::LetGo(Farewell::Clean) } else { Plan::Watch };
     }
     match Hold::of(host) {
+        Hold::Free if host.metadata.deletion_timestamp.is_some() => Plan::Deprovision,
         Hold::Free | Hold::WithoutClaim => Plan::Watch,
         Hold::Released { .. } => Plan::Deprovision,
         Hold::Held { claim } => match Progress::of(host, claim) {
@@ -101,6 +114,21 @@ pub fn plan(host: &PhysicalHost, seen: Seen, now: Timestamp, patience: Duration)
             Progress::Booting(booting) => await_boot(&booting, seen, booting.is_over(now, patience)),
             Progress::Seen => keep(host, seen.power),
         },
+    }
+}
+
+/// What follows for a host that is being deleted and whose machine can't be dealt with: it is let go when nothing was
+/// ever done with it, or when it was tried for as long as `patience`.
+#[must_use]
+pub fn plan_without_contact(host: &PhysicalHost, now: Timestamp, patience: Duration) -> Plan {
+    let Some(deleted) = &host.metadata.deletion_timestamp else { return Plan::Watch };
+    let identified = host.status.as_ref().is_some_and(|status| status.hardware_details.is_some());
+    let over = Duration::try_from(now.duration_since(deleted.0)).is_ok_and(|waited| waited >= patience);
+    match Hold::of(host) {
+        Hold::Held { .. } | Hold::WithoutClaim => Plan::Watch,
+        Hold::Free if !identified => Plan::LetGo(Farewell::Clean),
+        Hold::Free | Hold::Released { .. } if over => Plan::LetGo(Farewell::GivenUp),
+        Hold::Free | Hold::Released { .. } => Plan::Watch,
     }
 }
 

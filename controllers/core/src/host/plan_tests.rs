@@ -143,3 +143,43 @@ fn only_what_does_not_show_an_old_boot_is_believed() {
     assert_eq!(off(Some(false), Some(Boot::Firmware)), [Evidence::Progress]);
     assert_eq!(off(None, None), []);
 }
+
+#[test]
+fn a_deleted_host_waits_for_its_consumer_then_is_cleaned_and_not_for_ever() {
+    let deleted = |spec: Value, status: Value| {
+        let mut host = host(spec, json!({PROVISIONED: "c"}));
+        host.metadata.deletion_timestamp = serde_json::from_value(json!("1970-01-01T00:01:40Z")).unwrap();
+        host.status = serde_json::from_value(status).unwrap();
+        host
+    };
+    let at = |waited: i64| Timestamp::from_second(100 + waited).unwrap();
+    let known = json!({"hardwareDetails": {"model": "R1"}});
+    for (spec, status, answers, silent, in_the_end) in [
+        (held(json!({})), &known, Plan::Watch, Plan::Watch, Plan::Watch),
+        (json!({"claimID": "c"}), &known, Plan::Deprovision, Plan::Watch, Plan::LetGo(Farewell::GivenUp)),
+        (json!({}), &known, Plan::Deprovision, Plan::Watch, Plan::LetGo(Farewell::GivenUp)),
+        (
+            json!({}),
+            &json!({}),
+            Plan::Deprovision,
+            Plan::LetGo(Farewell::Clean),
+            Plan::LetGo(Farewell::Clean),
+        ),
+        (
+            json!({"externallyProvisioned": true}),
+            &known,
+            Plan::LetGo(Farewell::Clean),
+            Plan::Watch,
+            Plan::LetGo(Farewell::GivenUp),
+        ),
+    ] {
+        let host = deleted(spec.clone(), status.clone());
+        assert_eq!(plan(&host, seen(PowerState::On), at(1), PATIENCE), answers, "{spec}");
+        assert_eq!(plan_without_contact(&host, at(599), PATIENCE), silent, "{spec}");
+        assert_eq!(plan_without_contact(&host, at(600), PATIENCE), in_the_end, "{spec}");
+    }
+    assert_eq!(
+        plan_without_contact(&host(json!({"claimID": "c"}), json!({})), at(9999), PATIENCE),
+        Plan::Watch
+    );
+}

@@ -1,0 +1,173 @@
+//! Where a host stands in its life, and in which words that is said.
+
+use beskar7_api::{HostState, PhysicalHost, PhysicalHostStatus, conditions::host as reasons};
+
+use super::contact::{Contact, Trouble};
+use super::decide::Observed;
+use super::hold::{Evidence, Hold, Progress};
+use super::plan::{Plan, Sight};
+use crate::conditions::{Finding, Truth, get};
+
+/// Where a host stands.
+pub(super) struct Standing {
+    pub(super) state: Option<HostState>,
+    pub(super) ready: Finding,
+    pub(super) available: Finding,
+    pub(super) provisioned: Finding,
+}
+
+/// Judges a host. `status` is the one that is being written, with what the BMC told in it.
+pub(super) fn standing(
+    host: &PhysicalHost,
+    status: &PhysicalHostStatus,
+    observed: &Observed,
+    connection: &Finding,
+    plan: &Plan,
+) -> Standing {
+    let provisioned = provisioned(host, status, observed, plan);
+    let available = available(host, observed);
+    let ready = match (connection.truth, &observed.trouble) {
+        (Truth::False | Truth::Unknown, _) => connection.clone(),
+        (Truth::True, Some(trouble)) => trouble.finding(),
+        (Truth::True, None) => {
+            Finding { truth: Truth::True, reason: reasons::CONNECTED, message: String::new() }
+        }
+    };
+    Standing { state: state(host, status, &observed.contact), ready, available, provisioned }
+}
+
+/// A state follows from what is written down about the claim, never from an error: what a consumer holds stays what it
+/// is while its BMC is away.
+fn state(host: &PhysicalHost, status: &PhysicalHostStatus, contact: &Contact) -> Option<HostState> {
+    match Hold::of(host) {
+        Hold::Held { claim } => Some(match Progress::of(host, claim) {
+            Progress::NotBegun => HostState::Claimed,
+            Progress::Booting(_) => HostState::Provisioning,
+            Progress::Seen => HostState::Provisioned,
+        }),
+        Hold::Released { .. } => Some(HostState::Deprovisioning),
+        // Nothing is known of how far it came: what was said before stays.
+        Hold::WithoutClaim => status.state.or(Some(HostState::Claimed)),
+        Hold::Free => Some(free(status, contact)),
+    }
+}
+
+/// A host that was identified once stays available; whether it may be claimed now is a condition.
+fn free(status: &PhysicalHostStatus, contact: &Contact) -> HostState {
+    let identified = status.hardware_details.is_some();
+    match contact {
+        Contact::Answered(_) => HostState::Available,
+        Contact::Failed(_) | Contact::NotTried if identified => HostState::Available,
+        Contact::Failed(trouble) if !trouble.passes => HostState::Error,
+        Contact::Failed(_) | Contact::NotTried => HostState::Enrolling,
+    }
+}
+
+fn available(host: &PhysicalHost, observed: &Observed) -> Finding {
+    let no = |reason: &'static str, message: &str| Finding {
+        truth: Truth::False,
+        reason,
+        message: message.to_owned(),
+    };
+    let deleted = host.metadata.deletion_timestamp.is_some();
+    match Hold::of(host) {
+        Hold::Held { .. } | Hold::WithoutClaim if deleted => {
+            let told = format!("The host is deleted while {} holds it: delete that first", consumer(host));
+            return no(reasons::WAITING_FOR_CONSUMER_RELEASE, &told);
+        }
+        Hold::Free | Hold::Released { .. } if deleted => {
+            return no(reasons::DELETING, "The host is being deleted");
+        }
+        Hold::Held { .. } => return no(reasons::CLAIMED, &format!("Held by {}", consumer(host))),
+        Hold::WithoutClaim => {
+            let told = format!(
+                "consumerRef names {}, but there is no claimID: release the host by clearing it",
+                consumer(host)
+            );
+            return no(reasons::CLAIMED_WITHOUT_ID, &told);
+        }
+        Hold::Released { .. } => return no(reasons::DEPROVISIONING, "It is turned off and cleaned first"),
+        Hold::Free => {}
+    }
+    if host.spec.externally_provisioned {
+        return no(reasons::EXTERNALLY_PROVISIONED, "It runs something that we did not install");
+    }
+    if let Some(why) = &host.spec.cordoned {
+        return no(reasons::CORDONED, why);
+    }
+    match &observed.contact {
+        Contact::Answered(sighting) if sighting.is_unhealthy() => no(
+            reasons::UNHEALTHY,
+            "The BMC reports critical health: repair the machine, or replace the part it names",
+        ),
+        Contact::Answered(_) => Finding { truth: Truth::True, reason: reasons::FREE, message: String::new() },
+        Contact::Failed(_) | Contact::NotTried => {
+            no(reasons::NOT_CONNECTED, "Its BMC does not answer: see RedfishConnectionReady")
+        }
+    }
+}
+
+fn provisioned(
+    host: &PhysicalHost,
+    status: &PhysicalHostStatus,
+    observed: &Observed,
+    plan: &Plan,
+) -> Finding {
+    let trouble = observed.trouble.as_ref();
+    let not = |reason: &'static str, message: &str| Finding {
+        truth: Truth::False,
+        reason,
+        message: message.to_owned(),
+    };
+    let claim = match Hold::of(host) {
+        Hold::Free => return not(reasons::NOT_CLAIMED, "Nobody holds the host"),
+        Hold::WithoutClaim => {
+            return not(reasons::CLAIMED_WITHOUT_ID, "consumerRef was written without a claimID");
+        }
+        Hold::Released { .. } => {
+            return trouble.map_or_else(
+                || not(reasons::DEPROVISIONING, "It is turned off, emptied and cleaned"),
+                Trouble::finding,
+            );
+        }
+        Hold::Held { claim } => claim,
+    };
+    match Progress::of(host, claim) {
+        Progress::Seen => seen(status, observed.sight),
+        Progress::Booting(_) | Progress::NotBegun if trouble.is_some() => {
+            trouble.map_or_else(|| not(reasons::PROVISIONING, ""), Trouble::finding)
+        }
+        Progress::Booting(_) => {
+            not(reasons::PROVISIONING, "It was turned on; its boot has not been seen yet")
+        }
+        Progress::NotBegun if *plan == Plan::WaitForConsumer => {
+            not(reasons::WAITING_FOR_BOOT_INFO, "Its consumer has not said what to boot, or wants it off")
+        }
+        Progress::NotBegun => not(reasons::PROVISIONING, "It is made ready to boot"),
+    }
+}
+
+/// How the boot was seen is told once; afterwards what was told stays.
+fn seen(status: &PhysicalHostStatus, sight: Option<Sight>) -> Finding {
+    let told =
+        get(&status.conditions, reasons::PROVISIONED).filter(|told| told.status == Truth::True.as_str());
+    let known = [reasons::BOOT_PROGRESS_SEEN, reasons::OVERRIDE_USED, reasons::BOOT_UNOBSERVABLE];
+    let before = known.into_iter().find(|known| told.is_some_and(|told| told.reason == *known));
+    let reason = sight.map(reason_of).or(before).unwrap_or(reasons::BOOT_SEEN);
+    Finding { truth: Truth::True, reason, message: String::new() }
+}
+
+/// The word for a sight.
+const fn reason_of(sight: Sight) -> &'static str {
+    match sight {
+        Sight::By(Evidence::Progress) => reasons::BOOT_PROGRESS_SEEN,
+        Sight::By(Evidence::Override) => reasons::OVERRIDE_USED,
+        Sight::Unobservable => reasons::BOOT_UNOBSERVABLE,
+    }
+}
+
+fn consumer(host: &PhysicalHost) -> String {
+    let Some(reference) = &host.spec.consumer_ref else { return "nobody".to_owned() };
+    let text = |part: &Option<String>| part.clone().unwrap_or_default();
+    format!("{} {}/{}", text(&reference.kind), text(&reference.namespace), text(&reference.name))
+}

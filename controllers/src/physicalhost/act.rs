@@ -1,0 +1,199 @@
+//! Carries out plans: tells the BMC what to do, one step after the other, and writes down what must outlive us.
+//!
+//! Every step may be the last one before a crash. What was done is seen to be done by whoever comes next; what must not
+//! be done twice has a mark that was written before it.
+
+use std::time::Duration;
+
+use beskar7_api::{
+    PhysicalHost,
+    boot::{BootMethod, BootMode},
+    conditions::host as reasons,
+};
+use beskar7_core::host::{
+    contact::Trouble,
+    hold::{Booting, Hold},
+    plan::{Farewell, Plan, Sight, Switch, Wanted, believable},
+};
+use beskar7_redfish::{self as redfish, Bmc, BootTarget, PowerLimits, System};
+use jiff::Timestamp;
+
+use super::{
+    ReconcileError,
+    bmcs::Known,
+    marks::{Marks, Written},
+    sighting, trouble,
+};
+
+/// For an image to be inserted, or media to be ejected.
+const MEDIA: Duration = Duration::from_secs(180);
+/// For an override to be set or cleared.
+const OVERRIDE: Duration = Duration::from_secs(120);
+
+/// What came of a plan.
+pub(super) enum Outcome {
+    /// Nothing was to be done.
+    Nothing,
+    /// It is done: look again at once, at this host.
+    Done(Box<PhysicalHost>, Option<Sight>),
+    /// It is done, and the host is gone.
+    Gone,
+    /// Somebody changed the host meanwhile: what was decided is of the past.
+    Stale,
+    /// The BMC or the machine did not do it.
+    Failed(Trouble),
+}
+
+/// Carries out a plan.
+pub(super) async fn act(
+    plan: &Plan,
+    host: &PhysicalHost,
+    known: Option<&Known>,
+    marks: &Marks,
+    now: Timestamp,
+) -> Result<Outcome, ReconcileError> {
+    match plan {
+        Plan::Watch | Plan::WaitForConsumer | Plan::AwaitBoot => Ok(Outcome::Nothing),
+        Plan::LetGo(farewell) => let_go(host, *farewell, marks).await,
+        Plan::WriteSeen(sight) => match Hold::of(host) {
+            Hold::Held { claim } => written(marks.provisioned(host, claim).await?, Some(*sight)),
+            Hold::Free | Hold::Released { .. } | Hold::WithoutClaim => Ok(Outcome::Stale),
+        },
+        Plan::Install(wanted) => match (known, Hold::of(host)) {
+            (Some(known), Hold::Held { claim }) => install(wanted, claim, host, known, marks, now).await,
+            (Some(_) | None, _) => Ok(Outcome::Stale),
+        },
+        Plan::TurnOn | Plan::Power(Switch::On) => with_system(known, host, turn_on).await,
+        Plan::Power(Switch::Off) => with_system(known, host, turn_off).await,
+        Plan::Deprovision => match known {
+            Some(known) => deprovision(host, known, marks).await,
+            None => Ok(Outcome::Stale),
+        },
+    }
+}
+
+/// Off, insert, arm, mark, on. The mark stands between what may be done again and what may not.
+async fn install(
+    wanted: &Wanted,
+    claim: &str,
+    host: &PhysicalHost,
+    known: &Known,
+    marks: &Marks,
+    now: Timestamp,
+) -> Result<Outcome, ReconcileError> {
+    let armed = match make_ready(wanted, known).await {
+        Ok(armed) => armed,
+        Err(trouble) => return Ok(Outcome::Failed(trouble)),
+    };
+    let evidence = believable(sighting::seen(&armed));
+    let booting = Booting { claim: claim.to_owned(), since: now, evidence };
+    let host = match marks.booting(host, &booting).await? {
+        Written::To(host) => host,
+        Written::Stale => return Ok(Outcome::Stale),
+    };
+    match turn_on(&known.bmc, &armed).await {
+        Ok(()) => Ok(Outcome::Done(host, None)),
+        Err(trouble) => Ok(Outcome::Failed(trouble)),
+    }
+}
+
+async fn make_ready(wanted: &Wanted, known: &Known) -> Result<System, Trouble> {
+    let bmc = &known.bmc;
+    let failed = |error: redfish::Error| trouble::of_act(reasons::SET_BOOT_ISO_FAILED, &error);
+    let system = known.look().await.map_err(|error| trouble::of_contact(&error))?;
+    let off = bmc
+        .power_off(&system, PowerLimits::default())
+        .await
+        .map_err(|error| trouble::of_act(reasons::POWER_OFF_FAILED, &error))?;
+    let mode = match wanted.mode {
+        BootMode::UEFI => redfish::BootMode::Uefi,
+        BootMode::Legacy => redfish::BootMode::Legacy,
+    };
+    let target = match (wanted.method, &wanted.image) {
+        (BootMethod::VirtualMedia, Some(image)) => {
+            bmc.insert(&off, image, MEDIA).await.map_err(failed)?;
+            BootTarget::VirtualCd
+        }
+        (BootMethod::PXE | BootMethod::Ipxe, _) => BootTarget::Pxe,
+        (BootMethod::Disk, _) => return bmc.clear_boot_override(&off, OVERRIDE).await.map_err(failed),
+        (BootMethod::HTTPBoot, _) | (BootMethod::VirtualMedia, None) => {
+            return Err(Trouble {
+                reason: reasons::SET_BOOT_ISO_FAILED,
+                message:
+                    "UEFI HTTP boot needs the boot server, which this version does not have: boot from an ISO"
+                        .to_owned(),
+                passes: false,
+            });
+        }
+    };
+    bmc.boot_once(&off, &target, mode, OVERRIDE).await.map_err(failed)
+}
+
+/// Off, eject, clear the override; only then the claim ends.
+async fn deprovision(host: &PhysicalHost, known: &Known, marks: &Marks) -> Result<Outcome, ReconcileError> {
+    if let Err(trouble) = empty(known).await {
+        return Ok(Outcome::Failed(trouble));
+    }
+    if host.metadata.deletion_timestamp.is_some() {
+        return let_go(host, Farewell::Clean, marks).await;
+    }
+    written(marks.free(host).await?, None)
+}
+
+async fn empty(known: &Known) -> Result<(), Trouble> {
+    let system = known.look().await.map_err(|error| trouble::of_contact(&error))?;
+    let off = known
+        .bmc
+        .power_off(&system, PowerLimits::default())
+        .await
+        .map_err(|error| trouble::of_act(reasons::POWER_OFF_FAILED, &error))?;
+    let failed = |error: redfish::Error| trouble::of_act(reasons::EJECT_MEDIA_FAILED, &error);
+    known.bmc.eject_all(&off, MEDIA).await.map_err(failed)?;
+    known.bmc.clear_boot_override(&off, OVERRIDE).await.map_err(failed)?;
+    Ok(())
+}
+
+async fn let_go(host: &PhysicalHost, farewell: Farewell, marks: &Marks) -> Result<Outcome, ReconcileError> {
+    if farewell == Farewell::GivenUp {
+        tracing::warn!(
+            "the host is deleted though its BMC did not do as it was told: the machine may still run"
+        );
+    }
+    match marks.let_go(host).await? {
+        Written::To(_) => Ok(Outcome::Gone),
+        Written::Stale => Ok(Outcome::Stale),
+    }
+}
+
+async fn with_system(
+    known: Option<&Known>,
+    host: &PhysicalHost,
+    step: impl AsyncFnOnce(&Bmc, &System) -> Result<(), Trouble>,
+) -> Result<Outcome, ReconcileError> {
+    let Some(known) = known else { return Ok(Outcome::Stale) };
+    let done = match known.look().await {
+        Ok(system) => step(&known.bmc, &system).await,
+        Err(error) => Err(trouble::of_contact(&error)),
+    };
+    Ok(match done {
+        Ok(()) => Outcome::Done(Box::new(host.clone()), None),
+        Err(trouble) => Outcome::Failed(trouble),
+    })
+}
+
+async fn turn_on(bmc: &Bmc, system: &System) -> Result<(), Trouble> {
+    let on = bmc.power_on(system, PowerLimits::default()).await;
+    on.map(|_| ()).map_err(|error| trouble::of_act(reasons::POWER_ON_FAILED, &error))
+}
+
+async fn turn_off(bmc: &Bmc, system: &System) -> Result<(), Trouble> {
+    let off = bmc.power_off(system, PowerLimits::default()).await;
+    off.map(|_| ()).map_err(|error| trouble::of_act(reasons::POWER_OFF_FAILED, &error))
+}
+
+fn written(written: Written, sight: Option<Sight>) -> Result<Outcome, ReconcileError> {
+    Ok(match written {
+        Written::To(host) => Outcome::Done(host, sight),
+        Written::Stale => Outcome::Stale,
+    })
+}

@@ -1,0 +1,126 @@
+//! The BMCs that are known: one session each, kept for as long as its settings stay the same.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use beskar7_api::physical_host::RedfishConnection;
+use beskar7_redfish::{
+    Address, AddressError, Bmc, Credentials, Error, Guard, HttpClients, Limits, System, Trust, TrustError,
+};
+use tokio::time::Instant;
+
+use super::Key;
+use crate::causes::causes;
+
+/// Secrets are not watched: they are read again this often.
+const READ_AGAIN: Duration = Duration::from_secs(300);
+
+/// Why a BMC can't even be asked.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SettingsError {
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+}
+
+/// How a BMC is reached.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Settings {
+    pub(super) connection: RedfishConnection,
+    pub(super) credentials: Credentials,
+    pub(super) trust: Trust,
+}
+
+/// A BMC that is known.
+pub(super) struct Known {
+    settings: Settings,
+    pub(super) bmc: Bmc,
+    /// When its Secrets were read.
+    read: Mutex<Instant>,
+    /// What it said last: the next read is conditional.
+    system: tokio::sync::Mutex<Option<System>>,
+}
+
+impl Known {
+    /// Reads the system, or whether it has changed.
+    pub(super) async fn look(&self) -> Result<System, Error> {
+        let mut held = self.system.lock().await;
+        let system = match &*held {
+            Some(system) => self.bmc.refresh(system).await?,
+            None => self.bmc.system(self.settings.connection.system_id.as_deref()).await?,
+        };
+        *held = Some(system.clone());
+        Ok(system)
+    }
+
+    fn is_fresh(&self) -> bool {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner).elapsed() < READ_AGAIN
+    }
+}
+
+/// All that are known.
+pub(super) struct Bmcs {
+    clients: HttpClients,
+    known: Mutex<HashMap<Key, Arc<Known>>>,
+    guard: Guard,
+}
+
+impl Bmcs {
+    /// None yet. Before a machine is changed, `guard` is asked.
+    pub(super) fn new(guard: Guard) -> Self {
+        Self { clients: HttpClients::default(), known: Mutex::default(), guard }
+    }
+
+    /// The BMC of a host, if its Secrets were read lately and the host still says the same.
+    pub(super) fn fresh(&self, key: &Key, connection: &RedfishConnection) -> Option<Arc<Known>> {
+        let known = self.get(key)?;
+        (known.settings.connection == *connection && known.is_fresh()).then_some(known)
+    }
+
+    /// The BMC for these settings: the one that is known, or a new one, and the old one is left.
+    pub(super) fn take_up(&self, key: &Key, settings: Settings) -> Result<Arc<Known>, SettingsError> {
+        if let Some(known) = self.get(key).filter(|known| known.settings == settings) {
+            *known.read.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+            return Ok(known);
+        }
+        let address = Address::parse(&settings.connection.address)?;
+        let http = self.clients.get(&settings.trust)?;
+        let bmc = Bmc::new(http, address, settings.credentials.clone(), Limits::default())
+            .guarded(Arc::clone(&self.guard));
+        let known = Arc::new(Known {
+            settings,
+            bmc,
+            read: Mutex::new(Instant::now()),
+            system: tokio::sync::Mutex::new(None),
+        });
+        leave(self.lock().insert(key.clone(), Arc::clone(&known)));
+        Ok(known)
+    }
+
+    /// Whether a host's credentials should be read again before they are called wrong.
+    pub(super) fn forget(&self, key: &Key) {
+        leave(self.lock().remove(key));
+    }
+
+    fn get(&self, key: &Key) -> Option<Arc<Known>> {
+        self.lock().get(key).cloned()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Arc<Known>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends a session in the background: BMCs have few.
+fn leave(known: Option<Arc<Known>>) {
+    let Some(known) = known else { return };
+    tokio::spawn(async move {
+        if let Err(error) = known.bmc.close().await {
+            tracing::debug!(error = causes(&error), "a session could not be ended; it ends by itself");
+        }
+    });
+}

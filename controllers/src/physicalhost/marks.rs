@@ -1,0 +1,88 @@
+//! What is written into a host beside its status: marks, the end of a claim, the finalizer. Each write names the version
+//! that it was decided on, so that a stale view loses.
+
+use beskar7_api::{PhysicalHost, annotations, finalizers};
+use beskar7_core::host::hold::Booting;
+use kube::{
+    Api, Client, ResourceExt as _,
+    api::{Patch, PatchParams},
+};
+use serde_json::{Value, json};
+
+use super::ReconcileError;
+
+/// What became of a write.
+pub(super) enum Written {
+    /// The host is this now.
+    To(Box<PhysicalHost>),
+    /// The host changed or went meanwhile.
+    Stale,
+}
+
+/// Writes to hosts.
+pub(super) struct Marks {
+    client: Client,
+}
+
+impl Marks {
+    pub(super) fn new(client: Client) -> Self {
+        Self { client }
+    }
+
+    /// Its machine is about to be turned on.
+    pub(super) async fn booting(
+        &self,
+        host: &PhysicalHost,
+        booting: &Booting,
+    ) -> Result<Written, ReconcileError> {
+        let annotations = json!({ annotations::BOOTING: booting.to_string() });
+        self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
+    }
+
+    /// Its boot was seen.
+    pub(super) async fn provisioned(
+        &self,
+        host: &PhysicalHost,
+        claim: &str,
+    ) -> Result<Written, ReconcileError> {
+        let annotations = json!({ annotations::PROVISIONED: claim, annotations::BOOTING: null });
+        self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
+    }
+
+    /// Its claim is over, and all that was written about it.
+    pub(super) async fn free(&self, host: &PhysicalHost) -> Result<Written, ReconcileError> {
+        let annotations =
+            json!({ annotations::PROVISIONED: null, annotations::BOOTING: null, annotations::RELEASE: null });
+        self.patch(host, json!({ "metadata": { "annotations": annotations }, "spec": { "claimID": null } }))
+            .await
+    }
+
+    /// It is ours to look after.
+    pub(super) async fn adopt(&self, host: &PhysicalHost) -> Result<Written, ReconcileError> {
+        let mut finalizers = host.finalizers().to_vec();
+        finalizers.push(finalizers::PHYSICAL_HOST.to_owned());
+        self.patch(host, json!({ "metadata": { "finalizers": finalizers } })).await
+    }
+
+    /// It may go.
+    pub(super) async fn let_go(&self, host: &PhysicalHost) -> Result<Written, ReconcileError> {
+        let rest: Vec<&String> =
+            host.finalizers().iter().filter(|name| *name != finalizers::PHYSICAL_HOST).collect();
+        self.patch(host, json!({ "metadata": { "finalizers": rest } })).await
+    }
+
+    async fn patch(&self, host: &PhysicalHost, mut patch: Value) -> Result<Written, ReconcileError> {
+        let hosts: Api<PhysicalHost> =
+            Api::namespaced(self.client.clone(), &host.namespace().unwrap_or_default());
+        if let Some(metadata) = patch.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.insert("resourceVersion".to_owned(), json!(host.metadata.resource_version));
+        }
+        match hosts.patch(&host.name_any(), &PatchParams::default(), &Patch::Merge(&patch)).await {
+            Ok(host) => Ok(Written::To(Box::new(host))),
+            Err(kube::Error::Api(refusal)) if refusal.is_conflict() || refusal.is_not_found() => {
+                Ok(Written::Stale)
+            }
+            Err(error) => Err(ReconcileError::Write(Box::new(error))),
+        }
+    }
+}
