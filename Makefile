@@ -52,7 +52,7 @@ clean: ## Remove target/, out/ and the built book; the cache of `tools` stays
 ##@ Tests
 
 .PHONY: test
-test integration leader-kills: export PROGRAMS := $(EVERYTHING) --all-targets
+test integration leader-kills host-kills: export PROGRAMS := $(EVERYTHING) --all-targets
 test: need-rust ## All checks and tests that a change must pass
 	@# Without Go, the components must be there already: better said now than in ten minutes.
 	@command -v go >/dev/null || $(MAKE) tools
@@ -85,7 +85,7 @@ integration: release ## Tests against the real Kubernetes and Cluster API compon
 
 .PHONY: test-long
 test-long: need-rust ## Everything that takes long: longer searches, fuzzing, image, kill matrix, the whole demo
-	@hack/stages --report $(OUT)/test-long.md test unit-long fuzz image-check leader-kills demo-once
+	@hack/stages --report $(OUT)/test-long.md test unit-long fuzz image-check leader-kills host-kills demo-once
 	@echo "Written to $(OUT)/test-long.md. The last result worth keeping stands in docs/src/development/test-long.md."
 
 .PHONY: unit-long
@@ -98,6 +98,10 @@ leader-kills: release
 	  echo "-- failover, run $$run of $(LEADER_KILLS)"; \
 	  $(CARGO) test -q $(LOCKED) $(EVERYTHING) --test manager failover::; \
 	done
+
+.PHONY: host-kills
+host-kills: release
+	$(CARGO) test $(LOCKED) $(EVERYTHING) --test manager killed_at_every -- --ignored
 
 .PHONY: demo-once
 demo-once: release

@@ -9,6 +9,8 @@ mod failover;
 mod hosts;
 #[path = "peers/images.rs"]
 mod images;
+#[path = "manager/kills.rs"]
+mod kills;
 #[path = "manager/life.rs"]
 mod life;
 #[path = "manager/setup.rs"]

@@ -45,7 +45,7 @@ fn address(number: usize) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(FIRST) + u32::try_from(number).unwrap_or_default())
 }
 
-async fn until_state(client: &Client, name: &str, state: HostState) -> Result<PhysicalHost> {
+pub async fn until_state(client: &Client, name: &str, state: HostState) -> Result<PhysicalHost> {
     let found = wait::until(format!("{name} to be {state:?}"), LIMIT * 2, || async {
         let host = hosts(client, HOSTS).get(name).await?;
         let now = host.status.as_ref().and_then(|status| status.state);

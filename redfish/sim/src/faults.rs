@@ -64,19 +64,27 @@ pub struct Armed {
     /// Only requests whose path contains this; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// How many requests it spares first, of those it is for.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub after: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+const fn is_none(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Armed {
     /// Until it is cleared.
     #[must_use]
     pub fn always(fault: Fault) -> Self {
-        Self { fault, count: None, path: None }
+        Self { fault, count: None, path: None, after: 0 }
     }
 
     /// So many times.
     #[must_use]
     pub fn times(fault: Fault, count: u32) -> Self {
-        Self { fault, count: Some(count), path: None }
+        Self { fault, count: Some(count), path: None, after: 0 }
     }
 
     /// Only where the path contains `part`.
@@ -86,8 +94,19 @@ impl Armed {
         self
     }
 
+    /// Only after so many requests.
+    #[must_use]
+    pub fn sparing(mut self, after: u32) -> Self {
+        self.after = after;
+        self
+    }
+
     fn bites(&mut self, path: &str) -> bool {
         if self.path.as_deref().is_some_and(|part| !path.contains(part)) {
+            return false;
+        }
+        if self.after > 0 {
+            self.after -= 1;
             return false;
         }
         match &mut self.count {
@@ -164,6 +183,14 @@ mod tests {
         faults.arm(Armed::times(Fault::StuckPower, 2));
         assert_eq!([true, true, false], [(); 3].map(|()| faults.strikes(Fault::StuckPower, "/")));
         assert!(faults.armed().is_empty());
+    }
+
+    #[test]
+    fn a_fault_may_spare_the_first_requests() {
+        let mut faults = Faults::default();
+        faults.arm(Armed::times(Fault::Hang, 1).sparing(2).at("/a"));
+        let bitten = ["/a", "/b", "/a", "/a", "/a"].map(|path| faults.on_request(path).len());
+        assert_eq!(bitten, [0, 0, 0, 1, 0]);
     }
 
     #[test]
