@@ -174,8 +174,9 @@ CA_BUNDLE ?=##a PEM file of public CAs to put into the image; empty: none
 STATIC_TARGET ?= $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')##the target of `static`: another architecture, or musl
 E2E_THREADS ?= $(shell cores=$$(nproc); echo $$((cores < 4 ? cores : 4)))##how many integration tests run at once; most start a control plane
 FUZZ_SECONDS ?= 120##how long each target of `fuzz` runs
+FUZZ_TARGETS ?= resource texts##what `fuzz` runs
 FUZZ_TOOLCHAIN ?= nightly##the toolchain of `fuzz`
 LEADER_KILLS ?= 20##how often `test-long` kills the leader
 KUBECTL ?=##a kubectl to run kustomize with; empty: the one that `tools` builds
 
-export CARGO OUT RELEASE_VERSION MANAGER_IMAGE IMAGE_ENGINE CA_BUNDLE FUZZ_SECONDS FUZZ_TOOLCHAIN
+export CARGO OUT RELEASE_VERSION MANAGER_IMAGE IMAGE_ENGINE CA_BUNDLE FUZZ_SECONDS FUZZ_TARGETS FUZZ_TOOLCHAIN

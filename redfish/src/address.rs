@@ -61,7 +61,7 @@ impl Address {
             None => (path, ""),
         };
         let system = below.starts_with("/redfish/v1/Systems/").then(|| below.to_owned());
-        let prefix = prefix.to_owned();
+        let prefix = prefix.trim_end_matches('/').to_owned();
         let mut origin = url;
         origin.set_path("");
         origin.set_query(None);
@@ -142,6 +142,7 @@ mod tests {
             ("https://[2001:db8::7]:8443/redfish/v1", "https://[2001:db8::7]:8443", None),
             ("https://10.0.0.7/redfish/v1/Systems/1/", "https://10.0.0.7", Some("/redfish/v1/Systems/1")),
             ("https://gateway/rack7/u3", "https://gateway/rack7/u3", None),
+            ("https://gateway/u3//redfish/v1", "https://gateway/u3", None),
             ("https://gateway/u3/redfish/v1/Systems/S", "https://gateway/u3", Some("/redfish/v1/Systems/S")),
         ] {
             let address = Address::parse(written).unwrap();
