@@ -75,6 +75,15 @@ const TABLE: &[Line] = &[
         place: Where::Watched,
         only_if: ALWAYS,
     },
+    // Applied on the server: made where it is not there.
+    Line {
+        group: GROUP,
+        resource: "hardwaredata",
+        subresource: None,
+        verbs: &["create", "patch"],
+        place: Where::Watched,
+        only_if: ALWAYS,
+    },
     // By name only: nobody needs to list what others keep secret.
     Line {
         group: "",

@@ -3,6 +3,7 @@
 mod act;
 mod bmcs;
 mod error;
+mod inventory;
 mod marks;
 mod observe;
 mod reconcile;

@@ -8,11 +8,12 @@ use std::{
 
 use beskar7_api::physical_host::RedfishConnection;
 use beskar7_redfish::{
-    Address, AddressError, Bmc, Credentials, Error, Guard, HttpClients, Limits, System, Trust, TrustError,
+    Address, AddressError, Bmc, Credentials, Error, Guard, HttpClients, Inventory, Limits, System, Trust,
+    TrustError,
 };
 use tokio::time::Instant;
 
-use super::Key;
+use super::{Key, inventory};
 use crate::causes::causes;
 
 /// Secrets are not watched: they are read again this often.
@@ -43,6 +44,8 @@ pub(super) struct Known {
     read: Mutex<Instant>,
     /// What it said last: the next read is conditional.
     system: tokio::sync::Mutex<Option<System>>,
+    /// When its inventory was read, or taken over from what was written down.
+    inventory_read: Mutex<Option<Instant>>,
 }
 
 impl Known {
@@ -55,6 +58,28 @@ impl Known {
         };
         *held = Some(system.clone());
         Ok(system)
+    }
+
+    /// Whether it is time to read the inventory. One that is written down already is read again some time within a day,
+    /// so that a manager that starts does not ask ten thousand BMCs at once.
+    pub(super) fn inventory_is_due(&self, written_down: bool) -> bool {
+        let mut read = self.inventory_read.lock().unwrap_or_else(PoisonError::into_inner);
+        match *read {
+            Some(at) => at.elapsed() >= inventory::READ_AGAIN,
+            None if written_down => {
+                *read = Instant::now().checked_sub(inventory::READ_AGAIN.mul_f64(fastrand::f64()));
+                false
+            }
+            None => true,
+        }
+    }
+
+    /// Reads the inventory.
+    pub(super) async fn inventory(&self) -> Result<Inventory, Error> {
+        let system = self.look().await?;
+        let inventory = self.bmc.inventory(&system).await?;
+        *self.inventory_read.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        Ok(inventory)
     }
 
     fn is_fresh(&self) -> bool {
@@ -96,6 +121,7 @@ impl Bmcs {
             bmc,
             read: Mutex::new(Instant::now()),
             system: tokio::sync::Mutex::new(None),
+            inventory_read: Mutex::new(None),
         });
         leave(self.lock().insert(key.clone(), Arc::clone(&known)));
         Ok(known)

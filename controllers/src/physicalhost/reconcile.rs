@@ -10,8 +10,8 @@ use beskar7_api::{PhysicalHost, finalizers};
 use beskar7_core::host::{
     self, Decision, Observed, Pace, Requeue,
     connection::Secrets,
-    contact::{Contact, Trouble},
-    plan::Sight,
+    contact::{Contact, Parts, Trouble},
+    plan::{Plan, Sight},
 };
 use beskar7_redfish::Guard;
 use jiff::Timestamp;
@@ -26,7 +26,8 @@ use tokio::time::Instant;
 use super::{
     Key, NAME, ReconcileError,
     act::{self, Outcome},
-    bmcs::Bmcs,
+    bmcs::{Bmcs, Known},
+    inventory::{self, Inventories},
     marks::{Marks, Written},
     observe,
     report::{self, Reported},
@@ -52,6 +53,7 @@ pub struct Context {
     sync_period: Duration,
     pace: Pace,
     bmcs: Bmcs,
+    inventories: Inventories,
     marks: Marks,
     backoffs: Backoffs<Key>,
     /// What went wrong when a plan was carried out last, until it goes right.
@@ -74,6 +76,7 @@ impl Context {
         Self {
             marks: Marks::new(client.clone()),
             bmcs: Bmcs::new(guard),
+            inventories: Inventories::new(),
             pace,
             troubles: Mutex::default(),
             client,
@@ -171,9 +174,13 @@ async fn look(host: &PhysicalHost, context: &Context) -> Result<Action, Reconcil
 
 /// Observes, decides, reports and acts, step by step, for as long as something is to be done at once.
 async fn steps(mut host: PhysicalHost, key: &Key, context: &Context) -> Result<Action, ReconcileError> {
-    let mut sight = None;
+    let (mut sight, mut parts) = (None, None);
     for _ in 0..MOST_STEPS {
-        let found = observe::observe(&context.client, &context.bmcs, key, &host).await;
+        let mut found = observe::observe(&context.client, &context.bmcs, key, &host).await;
+        let news = parts.is_some();
+        if let Contact::Answered(sighting) = &mut found.contact {
+            sighting.parts = parts.take();
+        }
         let decision = decide(&host, found.secrets, found.contact, sight.take(), key, context);
         match say(&decision, &host, context).await? {
             Said::Now(now) => host = *now,
@@ -182,6 +189,13 @@ async fn steps(mut host: PhysicalHost, key: &Key, context: &Context) -> Result<A
         match act::act(&decision.plan, &host, found.known.as_deref(), &context.marks, now()).await? {
             Outcome::Nothing => {
                 context.trouble(key, None);
+                if news {
+                    inventory::publish(&context.client, &host).await?;
+                }
+                parts = inventory_of(&host, &decision.plan, found.known.as_deref(), context).await;
+                if parts.is_some() {
+                    continue;
+                }
                 return next(decision.requeue, key, context);
             }
             Outcome::Done(now, seen) => {
@@ -197,6 +211,30 @@ async fn steps(mut host: PhysicalHost, key: &Key, context: &Context) -> Result<A
         }
     }
     Ok(again())
+}
+
+/// The inventory, where nothing more important is to be done.
+async fn inventory_of(
+    host: &PhysicalHost,
+    plan: &Plan,
+    known: Option<&Known>,
+    context: &Context,
+) -> Option<Parts> {
+    match (plan, known) {
+        (Plan::Watch, Some(known)) => context.inventories.read_if_due(known, host).await,
+        (
+            Plan::Watch
+            | Plan::WaitForConsumer
+            | Plan::Install(_)
+            | Plan::TurnOn
+            | Plan::AwaitBoot
+            | Plan::WriteSeen(_)
+            | Plan::Power(_)
+            | Plan::Deprovision
+            | Plan::LetGo(_),
+            _,
+        ) => None,
+    }
 }
 
 /// Says what went wrong, and when it is tried again.

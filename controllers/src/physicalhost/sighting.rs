@@ -59,5 +59,5 @@ pub(super) fn sighting(system: &System) -> Sighting {
         health_rollup: text(system.health_rollup()),
         state: text(system.state()),
     };
-    Sighting { seen: seen(system), hardware, health, bmc: None }
+    Sighting { seen: seen(system), hardware, health, bmc: None, parts: None }
 }

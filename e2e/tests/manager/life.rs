@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use beskar7_api::{HostState, PhysicalHost};
+use beskar7_api::{HardwareData, HostState, PhysicalHost};
 use beskar7_e2e::manager::Manager;
 use beskar7_e2e::wait::{self, Seen};
 use beskar7_redfish_sim::bmc::Credentials;
@@ -12,8 +12,8 @@ use beskar7_redfish_sim::fleet::{Fleet, FleetConfig};
 use beskar7_redfish_sim::machine::log::Action;
 use beskar7_redfish_sim::machine::power::PowerState;
 use beskar7_redfish_sim::profiles;
-use kube::Client;
 use kube::api::DeleteParams;
+use kube::{Api, Client};
 use serde_json::json;
 
 use super::images;
@@ -92,6 +92,22 @@ async fn hosts_of_every_make_are_enrolled_booted_released_and_deleted() -> Resul
         let hardware = status.hardware_details.context("no hardware")?.hardware;
         ensure!(status.ready && hardware.uuid.is_some() && hardware.model.is_some(), "{hardware:?}");
         ensure!(status.observed_power_state.is_some());
+    }
+
+    // The inventory comes after that, and is written where others find it.
+    for number in 0..count {
+        let found = wait::until(format!("the hardware of {}", name(number)), LIMIT, || async {
+            let data: Option<HardwareData> =
+                Api::namespaced(client.clone(), HOSTS).get_opt(&name(number)).await?;
+            Ok(match data {
+                Some(data) => Seen::Done(data),
+                None => Seen::NotYet("no HardwareData".to_owned()),
+            })
+        });
+        let data = found.await?;
+        let hardware = &data.spec.hardware;
+        ensure!(!hardware.nics.is_empty() && hardware.uuid.is_some(), "{}: {hardware:?}", name(number));
+        ensure!(data.metadata.owner_references.is_some_and(|owners| owners.len() == 1));
     }
 
     // A consumer claims each, as the claim engine does it: in one patch.

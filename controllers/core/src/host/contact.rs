@@ -2,7 +2,7 @@
 
 use beskar7_api::{
     conditions::host,
-    hardware::Hardware,
+    hardware::{Architecture, Disk, Firmware, Hardware, Nic},
     physical_host::{BmcDetails, HardwareStatus},
 };
 
@@ -48,6 +48,25 @@ pub struct Sighting {
     pub health: HardwareStatus,
     /// The BMC itself, where it was read.
     pub bmc: Option<BmcDetails>,
+    /// Its parts, where they were read: that takes many requests, and is done seldom.
+    pub parts: Option<Parts>,
+}
+
+/// What a machine is made of, part by part.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Parts {
+    /// The maker's name for the processor.
+    pub cpu_model: Option<String>,
+    /// The processors' architecture.
+    pub architecture: Option<Architecture>,
+    /// How many modules hold the memory.
+    pub memory_modules: Option<i32>,
+    /// The disks.
+    pub storage: Vec<Disk>,
+    /// The network interfaces.
+    pub nics: Vec<Nic>,
+    /// Firmware versions.
+    pub firmware: Vec<Firmware>,
 }
 
 impl Contact {

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use beskar7_api::{
-    PhysicalHost, PhysicalHostStatus, annotations, conditions, physical_host::HardwareDetails,
+    PhysicalHost, PhysicalHostStatus, annotations, conditions,
+    hardware::{Cpu, Hardware},
+    physical_host::HardwareDetails,
 };
 use jiff::Timestamp;
 
 use super::connection::{Secrets, Settings, settings};
-use super::contact::{Contact, Trouble};
+use super::contact::{Contact, Parts, Trouble};
 use super::events::{Event, events};
 use super::plan::{Farewell, Plan, Sight, plan, plan_without_contact};
 use super::standing::standing;
@@ -153,16 +155,43 @@ fn remember(status: &mut PhysicalHostStatus, contact: &Contact) {
     let Contact::Answered(sighting) = contact else { return };
     let before = status.hardware_details.take().unwrap_or_default();
     let mut hardware = sighting.hardware.clone();
-    // The inventory is read apart, and less often.
-    hardware.storage = before.hardware.storage;
-    hardware.nics = before.hardware.nics;
-    hardware.firmware = before.hardware.firmware;
+    let same_machine = before.hardware.uuid == hardware.uuid;
+    match &sighting.parts {
+        Some(parts) => put(&mut hardware, parts.clone()),
+        None if same_machine => put(&mut hardware, parts_of(before.hardware)),
+        // Another machine behind the same address: what was known is of no use.
+        None => {}
+    }
     status.observed_power_state = Some(sighting.seen.power);
     status.hardware_details = Some(HardwareDetails {
         hardware,
         status: Some(sighting.health.clone()),
         bmc: sighting.bmc.clone().or(before.bmc),
     });
+}
+
+fn put(hardware: &mut Hardware, parts: Parts) {
+    let cpu = hardware.cpu.get_or_insert_default();
+    (cpu.model, cpu.architecture) = (parts.cpu_model, parts.architecture);
+    if *cpu == Cpu::default() {
+        hardware.cpu = None;
+    }
+    if let Some(memory) = &mut hardware.memory {
+        memory.modules = parts.memory_modules;
+    }
+    (hardware.storage, hardware.nics, hardware.firmware) = (parts.storage, parts.nics, parts.firmware);
+}
+
+fn parts_of(hardware: Hardware) -> Parts {
+    let cpu = hardware.cpu.unwrap_or_default();
+    Parts {
+        cpu_model: cpu.model,
+        architecture: cpu.architecture,
+        memory_modules: hardware.memory.and_then(|memory| memory.modules),
+        storage: hardware.storage,
+        nics: hardware.nics,
+        firmware: hardware.firmware,
+    }
 }
 
 fn requeue(host: &PhysicalHost, observed: &Observed, plan: &Plan, pace: Pace) -> Requeue {

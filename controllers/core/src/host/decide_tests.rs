@@ -236,6 +236,7 @@ fn answered(power: PowerState) -> Observed {
         .unwrap(),
         health: serde_json::from_value(json!({"health": "OK"})).unwrap(),
         bmc: None,
+        parts: None,
     };
     Observed { contact: Contact::Answered(Box::new(sighting)), ..complete() }
 }
@@ -374,13 +375,34 @@ fn how_a_boot_was_seen_is_told_and_stays_told() {
 }
 
 #[test]
-fn an_identity_is_not_lost_to_a_hiccup() {
-    let mut host = host(json!({}), json!({"hardwareDetails": {"nics": [{"name": "eth0"}]}}));
-    let known = decide(&host, &answered(PowerState::On), PACE, at(1));
-    host.status = Some(known.status);
-    let details = decide(&host, &silent(true), PACE, at(2)).status.hardware_details.unwrap();
-    assert_eq!(details.hardware.model.as_deref(), Some("R1"));
-    assert_eq!(details.hardware.nics.len(), 1, "the inventory is kept");
+fn what_is_known_of_a_machine_is_not_lost_to_a_hiccup_and_not_given_to_another() {
+    let with_uuid = |uuid: &str, parts: Option<Parts>| {
+        let mut observed = answered(PowerState::On);
+        if let Contact::Answered(sighting) = &mut observed.contact {
+            sighting.hardware.uuid = Some(uuid.to_owned());
+            sighting.parts = parts;
+        }
+        observed
+    };
+    let parts = Parts {
+        cpu_model: Some("Xeon".into()),
+        nics: vec![serde_json::from_value(json!({"name": "eth0"})).unwrap()],
+        ..Parts::default()
+    };
+    let mut host = host(json!({}), json!({}));
+    for (observed, model, nics) in [
+        (with_uuid("a", None), None, 0),
+        (with_uuid("a", Some(parts)), Some("Xeon"), 1),
+        (with_uuid("a", None), Some("Xeon"), 1),
+        (silent(true), Some("Xeon"), 1),
+        (with_uuid("b", None), None, 0),
+    ] {
+        let status = decide(&host, &observed, PACE, at(1)).status;
+        let hardware = &status.hardware_details.as_ref().unwrap().hardware;
+        assert_eq!(hardware.cpu.as_ref().and_then(|cpu| cpu.model.as_deref()), model);
+        assert_eq!(hardware.nics.len(), nics);
+        host.status = Some(status);
+    }
 }
 
 #[test]
