@@ -21,14 +21,18 @@ pub mod labels {
 
 /// Annotations we read or write.
 pub mod annotations {
-    /// On a consumer, its claim in the making: `<namespace>/<host>/<claimID>`.
+    /// On a consumer, its claim: `<namespace>/<host>/<claimID>`, and `/given-up` behind it once it is given up.
     pub const CLAIM: &str = "beskar7.infrastructure.cluster.x-k8s.io/claim";
     /// On a PhysicalHost: the claim whose boot was seen. Outlives a lost status.
     pub const PROVISIONED: &str = "beskar7.infrastructure.cluster.x-k8s.io/provisioned";
     /// On a PhysicalHost: the claim that the machine was turned on for, and how its boot can be seen. Written before it
     /// is turned on.
     pub const BOOTING: &str = "beskar7.infrastructure.cluster.x-k8s.io/booting";
-    /// On a PhysicalHost: a person releases this claim though its consumer is gone.
+    /// On a PhysicalHost: the last claim that was given up here. Writing it makes every older decision to bind fail.
+    pub const FENCE: &str = "beskar7.infrastructure.cluster.x-k8s.io/fence";
+    /// On a PhysicalHost: whom it was last bound for. A hint for choosing, nothing else.
+    pub const LAST_OWNER: &str = "beskar7.infrastructure.cluster.x-k8s.io/last-owner";
+    /// On a PhysicalHost: this claim is released. Its consumer writes it, or a person though the consumer is gone.
     pub const RELEASE: &str = "beskar7.infrastructure.cluster.x-k8s.io/release";
     /// On a Secret: the only BMC addresses that its credentials may be sent to, separated by commas.
     pub const BMC_ADDRESSES: &str = "beskar7.infrastructure.cluster.x-k8s.io/bmc-addresses";

@@ -284,6 +284,11 @@ pub struct PhysicalHostStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "HostState")]
     pub state: Option<HostState>,
+    /// The claim that the machine was last made ready for and is not clean of yet. Where spec.claimID
+    /// got lost, this still says whose machine it is.
+    #[serde(default, rename = "claimID", skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub claim_id: Option<String>,
     /// Power as the BMC last reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PowerState")]
