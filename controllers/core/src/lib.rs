@@ -15,5 +15,6 @@
     )
 )]
 
+pub mod claim;
 pub mod conditions;
 pub mod host;

@@ -1,0 +1,40 @@
+//! Claims: how a consumer gets a host, keeps it and gives it back. One engine for every kind of consumer.
+//!
+//! **filter** ([`judge`]) → **score** ([`choose`]) → **bind and release** ([`next`], the consumer's side, and
+//! [`custody`], the host's). Each call says the one next write; whoever carries it out looks again afterwards. Nothing
+//! here remembers anything, so a crash between two writes is nothing special.
+//!
+//! What callers owe the engine, because no function can check it (ADR 9 says why, and the model in `tests/claim_model`
+//! breaks when it is not so):
+//! - Every write but [`Step::FenceHost`] carries the `resourceVersion` of the object that was looked at. That holds
+//!   for a host's status too. A conflict is no error: look again.
+//! - The intended host and the consumer are read in the [`Order`] that is said to [`next`]: **what binds reads the host
+//!   first, what gives up or forgets a claim reads it last.** Only the host that is read first may come from a cache.
+//! - A claim ID is drawn fresh for every new intent, and never used again.
+
+mod candidate;
+mod consumer;
+mod custody;
+mod filter;
+mod intent;
+mod labels;
+#[cfg(test)]
+mod samples;
+mod score;
+mod step;
+mod waiting;
+mod wake;
+mod wish;
+
+pub use self::{
+    candidate::{Candidate, ClaimFields, Size},
+    consumer::{Consumer, Identity},
+    custody::{Custody, Kept, custody},
+    filter::{Rejection, Verdict, judge},
+    intent::{ClaimId, Intent},
+    score::{Choice, choose},
+    step::{GivenUp, Intended, Order, Step, Wait, Why, intend, next},
+    waiting::Tally,
+    wake::woken,
+    wish::{ReservationRule, Wish},
+};

@@ -1,0 +1,135 @@
+//! The intent: which host a consumer is about to hold, or holds, under which claim. It is one annotation on the
+//! consumer, `<namespace>/<host>/<claimID>`, with `/given-up` behind it once there is no way back.
+
+use std::fmt;
+
+/// Says in the annotation that the intent is being given up.
+const GIVEN_UP: &str = "given-up";
+/// A claim ID is 128 bits in hexadecimal digits.
+const CLAIM_ID_LENGTH: usize = 32;
+
+/// The identity of a claim, the same on the consumer and on the host.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClaimId(String);
+
+impl ClaimId {
+    /// From 128 random bits, which the caller draws.
+    #[must_use]
+    pub fn from_random(bits: u128) -> Self {
+        Self(format!("{bits:032x}"))
+    }
+
+    /// As it stands in `spec.claimID` and in annotations. Nothing but what [`ClaimId::from_random`] makes is one.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let ours = text.len() == CLAIM_ID_LENGTH
+            && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        ours.then(|| Self(text.to_owned()))
+    }
+
+    /// As it stands in `spec.claimID` and in annotations.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ClaimId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Which host, under which claim.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Intent {
+    /// The host's namespace.
+    pub namespace: String,
+    /// The host's name.
+    pub host: String,
+    /// The claim.
+    pub claim_id: ClaimId,
+    /// Whether it is being given up: from then on nothing is bound under this claim.
+    pub given_up: bool,
+}
+
+impl Intent {
+    /// As it stands in the annotation. `None` for anything that we would not have written.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('/');
+        let (namespace, host, id) = (parts.next()?, parts.next()?, parts.next()?);
+        let given_up = match (parts.next(), parts.next()) {
+            (None, None) => false,
+            (Some(GIVEN_UP), None) => true,
+            (None | Some(_), None | Some(_)) => return None,
+        };
+        if namespace.is_empty() || host.is_empty() {
+            return None;
+        }
+        let claim_id = ClaimId::parse(id)?;
+        Some(Self { namespace: namespace.to_owned(), host: host.to_owned(), claim_id, given_up })
+    }
+
+    /// The same, given up.
+    #[must_use]
+    pub(super) fn give_up(&self) -> Self {
+        Self { given_up: true, ..self.clone() }
+    }
+}
+
+impl fmt::Display for Intent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { namespace, host, claim_id, given_up } = self;
+        write!(f, "{namespace}/{host}/{claim_id}")?;
+        if *given_up { write!(f, "/{GIVEN_UP}") } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "0123456789abcdef0123456789abcdef";
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for given_up in [false, true] {
+            let claim_id = ClaimId::from_random(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
+            let intent = Intent { namespace: "metal".into(), host: "h-7".into(), claim_id, given_up };
+            assert_eq!(Intent::parse(&intent.to_string()), Some(intent));
+        }
+        assert_eq!(ClaimId::from_random(0).as_str().len(), CLAIM_ID_LENGTH, "leading zeros stay");
+        assert_eq!(
+            Intent::parse(&format!("metal/h-7/{ID}/given-up")).unwrap().to_string(),
+            format!("metal/h-7/{ID}/given-up")
+        );
+    }
+
+    #[test]
+    fn what_somebody_else_wrote_is_not() {
+        let upper = ID.to_uppercase();
+        for text in [
+            String::new(),
+            "/".into(),
+            "//".into(),
+            "metal".into(),
+            "metal/h".into(),
+            "metal/h/".into(),
+            format!("/h/{ID}"),
+            format!("metal//{ID}"),
+            format!("metal/h/{ID}/"),
+            format!("metal/h/{ID}/bound"),
+            format!("metal/h/{ID}/given-up/"),
+            format!("metal/h/{ID}//given-up"),
+            format!("metal/h/{ID}0"),
+            format!("metal/h/{}", &ID[1..]),
+            format!("metal/h/{upper}"),
+            format!("metal/h/ {ID}"),
+            format!("metal/h/{ID}\n"),
+            format!("metal/h/{}é", &ID[2..]),
+        ] {
+            assert_eq!(Intent::parse(&text), None, "{text:?}");
+        }
+    }
+}
