@@ -1,0 +1,222 @@
+//! The real engine, asked about the model's objects.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
+
+use beskar7_api::reference::ObjectReference;
+use beskar7_core::claim::{
+    self, Candidate, ClaimFields, ClaimId, Custody, Identity, Intended, Kept, Order, ReservationRule, Size,
+    Step, Verdict, Why, Wish,
+};
+
+use crate::{
+    search::Mutant,
+    world::{Consumer, Host, Id, Intent, Life, Reference, World, Write},
+};
+
+const NAMESPACE: &str = "metal";
+const HOSTS: [&str; 3] = ["h0", "h1", "h2"];
+const CONSUMERS: [&str; 3] = ["c0", "c1", "c2"];
+const UIDS: [&str; 12] = ["u0", "u1", "u2", "u3", "u4", "u5", "u6", "u7", "u8", "u9", "u10", "u11"];
+
+static NAMESPACES: LazyLock<BTreeSet<String>> = LazyLock::new(|| BTreeSet::from([NAMESPACE.to_owned()]));
+static IDS: LazyLock<Vec<ClaimId>> = LazyLock::new(|| (0..64).map(ClaimId::from_random).collect());
+static REFERENCES: LazyLock<BTreeMap<(usize, u8), ObjectReference>> = LazyLock::new(|| {
+    let all = (0..CONSUMERS.len()).flat_map(|who| (0..12u8).map(move |uid| (who, uid)));
+    all.map(|(who, uid)| ((who, uid), identity(who, uid).reference())).collect()
+});
+
+fn identity(who: usize, uid: u8) -> Identity<'static> {
+    Identity {
+        api_version: "infrastructure.cluster.x-k8s.io/v1beta1",
+        kind: "Beskar7Machine",
+        namespace: "tenant",
+        name: CONSUMERS[who],
+        uid: UIDS[usize::from(uid)],
+    }
+}
+
+fn id(id: Id) -> &'static ClaimId {
+    &IDS[usize::from(id)]
+}
+
+fn model_id(real: &ClaimId) -> Id {
+    let position = IDS.iter().position(|id| id == real);
+    Id::try_from(position.expect("the engine makes no claim IDs of its own")).unwrap()
+}
+
+fn candidate(at: usize, host: &Host) -> Candidate<'static> {
+    let text = |claim: Option<Id>| claim.map(|claim| id(claim).as_str());
+    Candidate {
+        namespace: NAMESPACE,
+        name: HOSTS[at],
+        resource_version: "",
+        labels: None,
+        state: host.state.map(crate::world::State::real),
+        healthy: true,
+        cordoned: false,
+        on_hold: false,
+        deleting: host.deleting,
+        externally_provisioned: false,
+        reserved_for: None,
+        size: Size::default(),
+        architecture: None,
+        last_owner: None,
+        claim: ClaimFields {
+            consumer: host.consumer.map(|reference| &REFERENCES[&(reference.who, reference.uid)]),
+            claim_id: text(host.claim),
+            machine_of: text(host.machine_of),
+            released: text(host.released),
+            fence: text(host.fence),
+        },
+    }
+}
+
+fn wish(who: usize) -> Wish<'static> {
+    Wish {
+        consumer: CONSUMERS[who],
+        owner: None,
+        namespaces: &NAMESPACES,
+        pool: None,
+        host: None,
+        selector: None,
+        requirements: None,
+        zone: None,
+        reservation: ReservationRule::Unreserved,
+    }
+}
+
+/// Whether a host will do, as the filter says.
+pub fn fits(who: usize, at: usize, host: &Host) -> bool {
+    host.there && claim::judge(&wish(who), &candidate(at, host)) == Verdict::Fits
+}
+
+/// What the engine says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decided {
+    Nothing,
+    Choose,
+    Do(Write),
+}
+
+/// What a consumer does next, from the host that was seen and the consumer that was read after it.
+pub fn consumer(
+    world: &World,
+    mutant: Mutant,
+    who: usize,
+    consumer: &Consumer,
+    seen: Option<(usize, &Host)>,
+) -> Decided {
+    if consumer.life != Life::There {
+        return Decided::Nothing;
+    }
+    let annotation = match consumer.intent {
+        Intent::None => None,
+        Intent::Garbled => Some("metal/h0".to_owned()),
+        Intent::Of { host, id: claim_id, given_up } => Some(
+            claim::Intent {
+                namespace: NAMESPACE.to_owned(),
+                host: HOSTS[host].to_owned(),
+                claim_id: id(claim_id).clone(),
+                given_up,
+            }
+            .to_string(),
+        ),
+    };
+    let view = |at: usize, host: &Host| {
+        let mut host = host.clone();
+        if mutant == Mutant::ComparesNames
+            && let Some(reference) = &mut host.consumer
+            && reference.who == who
+        {
+            reference.uid = consumer.uid;
+            host.claim = consumer.intent.id().or(host.claim);
+        }
+        candidate(at, &host)
+    };
+    let intended = |seen: Option<(usize, &Host)>| match seen {
+        None => Intended::NotLooked,
+        Some((at, host)) if host.there => Intended::There(view(at, host)),
+        Some((at, _)) => Intended::Gone { namespace: NAMESPACE, name: HOSTS[at] },
+    };
+    let referring: Vec<Candidate<'_>> = world
+        .hosts
+        .iter()
+        .enumerate()
+        .filter(|(_, host)| host.there && host.consumer.is_some_and(|reference| reference.who == who))
+        .map(|(at, host)| view(at, host))
+        .collect();
+    let observed = claim::Consumer {
+        identity: identity(who, consumer.uid),
+        intent: annotation.as_deref(),
+        finalizer: consumer.finalizer,
+        deleting: consumer.deleting,
+        on_hold: false,
+        settled: consumer.settled,
+    };
+    let ask = |order, seen| claim::next(&observed, &wish(who), order, &intended(seen), &referring);
+    let mut step = ask(Order::HostThenConsumer, seen);
+    if step == Step::Look(Order::ConsumerThenHost) {
+        // The consumer is as it was just read: what is written to it lands only if that is still so.
+        let now = seen.map(|(at, _)| (at, &world.hosts[at]));
+        step = ask(Order::ConsumerThenHost, if mutant == Mutant::ForgetsByOldHost { seen } else { now });
+    }
+    let step = mutate(mutant, step, consumer, seen);
+    let by = Reference { who, uid: consumer.uid };
+    let at = seen.map_or(0, |(at, _)| at);
+    match step {
+        Step::Bound => {
+            let runs = seen.is_some_and(|(_, host)| host.machine_of == consumer.intent.id());
+            let settles = world.settling && runs && !consumer.settled;
+            if settles { Decided::Do(Write::Settle { who }) } else { Decided::Nothing }
+        }
+        Step::Wait(_) | Step::Look(_) => Decided::Nothing,
+        Step::Choose => Decided::Choose,
+        Step::WriteIntent(intent, _) => {
+            let host = HOSTS.iter().position(|name| *name == intent.host).unwrap();
+            let intent = Intent::Of { host, id: model_id(&intent.claim_id), given_up: intent.given_up };
+            Decided::Do(Write::Intent { who, intent })
+        }
+        Step::DropIntent => Decided::Do(Write::Intent { who, intent: Intent::None }),
+        Step::LetGo => Decided::Do(Write::LetGo { who }),
+        Step::BindHost(id) | Step::RestoreHost(id) => Decided::Do(Write::Bind { at, by, id: model_id(&id) }),
+        Step::FenceHost(id) => Decided::Do(Write::Fence { at, id: model_id(&id) }),
+        Step::ReleaseHost(id) => Decided::Do(Write::Release { at, id: model_id(&id) }),
+        Step::ReleaseStray { name, claim_id, .. } => {
+            let at = HOSTS.iter().position(|host| *host == name).unwrap();
+            Decided::Do(Write::Release { at, id: model_id(&claim_id) })
+        }
+    }
+}
+
+/// Breaks the consumer's side of the protocol on purpose.
+fn mutate(mutant: Mutant, step: Step, consumer: &Consumer, seen: Option<(usize, &Host)>) -> Step {
+    let done = if consumer.deleting { Step::LetGo } else { Step::DropIntent };
+    match (mutant, step) {
+        (Mutant::NoFence, Step::FenceHost(_)) => done,
+        // The design's first words: fence, then drop, and no mark on the consumer before.
+        (Mutant::NoMark, Step::WriteIntent(intent, Why::GivingUp(_))) => {
+            let fenced = seen.is_none_or(|(_, host)| {
+                !host.there || host.fence.is_some_and(|fence| *id(fence) == intent.claim_id)
+            });
+            if fenced { Step::DropIntent } else { Step::FenceHost(intent.claim_id) }
+        }
+        (Mutant::DropsFirst, Step::WriteIntent(_, Why::GivingUp(_))) => Step::DropIntent,
+        (_, step) => step,
+    }
+}
+
+/// What the host's controller makes of the claim.
+pub fn host(world: &World, mutant: Mutant, at: usize) -> Custody {
+    let host = &world.hosts[at];
+    let exists = host.consumer.map(|reference| world.consumers[reference.who].life == Life::There);
+    let custody = claim::custody(&candidate(at, host), exists);
+    match (mutant, custody) {
+        (Mutant::ReleasesWhenAbsent, Custody::Kept(Kept::ConsumerMissing))
+        | (Mutant::ReleasesWithoutReference, Custody::Kept(Kept::ReferenceLost)) => Custody::Deprovision,
+        (Mutant::ClearsBeforeClean, Custody::Deprovision) if host.claim.is_some() => Custody::ClearClaim,
+        (_, custody) => custody,
+    }
+}

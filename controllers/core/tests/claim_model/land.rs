@@ -1,0 +1,188 @@
+//! What a write does when it reaches the API server, and what a host's controller does.
+
+use beskar7_core::claim::Custody;
+
+use crate::{
+    decide,
+    search::Mutant,
+    world::{Host, Id, Intent, Laggard, Life, State, World, Write},
+};
+
+impl World {
+    /// A consumer changed: what was decided for its last version fails.
+    pub fn consumer_changed(&mut self, who: usize) {
+        self.stale(|write| match write {
+            Write::Intent { who: of, .. } | Write::LetGo { who: of } | Write::Settle { who: of } => {
+                *of == who
+            }
+            Write::Bind { .. } | Write::Release { .. } | Write::Fence { .. } => false,
+        });
+    }
+
+    /// A host changed: what was decided for its last version fails.
+    pub fn host_changed(&mut self, at: usize) {
+        self.stale(|write| match write {
+            Write::Bind { at: of, .. } | Write::Release { at: of, .. } => *of == at,
+            // It lands on any version, but not on another host of the same name: patches carry no UID, so it does.
+            Write::Fence { .. } | Write::Intent { .. } | Write::LetGo { .. } | Write::Settle { .. } => false,
+        });
+        for laggard in &mut self.laggards {
+            if let Laggard::SawHost { at: of, fresh, .. } = laggard
+                && *of == at
+            {
+                *fresh = false;
+            }
+        }
+    }
+
+    fn stale(&mut self, concerns: impl Fn(&Write) -> bool) {
+        for laggard in &mut self.laggards {
+            if let Laggard::Writes { write, fresh } = laggard
+                && concerns(write)
+            {
+                *fresh = false;
+            }
+        }
+    }
+
+    /// A write lands.
+    pub fn land(&mut self, write: Write) {
+        match write {
+            Write::Intent { who, intent } => {
+                self.consumer_changed(who);
+                self.check_giving_up(who, intent);
+                let consumer = &mut self.consumers[who];
+                consumer.intent = intent;
+                if intent != Intent::None {
+                    consumer.finalizer = true;
+                }
+            }
+            Write::Settle { who } => {
+                self.consumer_changed(who);
+                self.consumers[who].settled = true;
+            }
+            Write::LetGo { who } => {
+                self.consumer_changed(who);
+                let consumer = &mut self.consumers[who];
+                consumer.intent = Intent::None;
+                consumer.finalizer = false;
+                consumer.deleting = false;
+                consumer.life = Life::Gone;
+            }
+            Write::Bind { at, by, id } => {
+                self.host_changed(at);
+                let host = &mut self.hosts[at];
+                if host.dirty.is_some_and(|(of, _)| of != id) {
+                    self.wrong = Some("a host was handed out before it was clean");
+                }
+                host.consumer = Some(by);
+                host.claim = Some(id);
+            }
+            Write::Release { at, id } => {
+                self.host_changed(at);
+                let host = &mut self.hosts[at];
+                host.consumer = None;
+                host.released = Some(id);
+                host.by_person = false;
+            }
+            Write::Fence { at, id } => {
+                if self.hosts[at].there && self.hosts[at].fence != Some(id) {
+                    self.host_changed(at);
+                    self.hosts[at].fence = Some(id);
+                }
+            }
+        }
+    }
+
+    /// A machine that has been running is not given up for what somebody thought that he had seen.
+    fn check_giving_up(&mut self, who: usize, intent: Intent) {
+        if let Intent::Of { host, id, given_up: true } = intent
+            && self.consumers[who].settled
+            && self.hosts[host].dirty.is_some_and(|(of, _)| of == id)
+            && !self.hosts[host].by_person
+        {
+            self.wrong = Some("a consumer gave up its running machine");
+        }
+    }
+
+    /// The next write of a host's controller. Whether there was one.
+    pub fn host_controller(&mut self, mutant: Mutant, at: usize) -> bool {
+        if !self.hosts[at].there {
+            return false;
+        }
+        let custody = decide::host(self, mutant, at);
+        let before = self.hosts[at].clone();
+        match custody {
+            Custody::OnHold | Custody::Kept(_) => {}
+            Custody::Held => self.make_ready(at),
+            Custody::Free => self.hosts[at].state = Some(State::Available),
+            Custody::MayGo => self.hosts[at] = Host::gone(),
+            Custody::Accept => self.accept(at),
+            Custody::Deprovision => self.deprovision(at),
+            Custody::ClearClaim => {
+                let host = &mut self.hosts[at];
+                host.fence = host.claim;
+                host.claim = None;
+                host.consumer = None;
+                host.released = None;
+                host.by_person = false;
+                // Only where a mutant comes here too early.
+                host.machine_of = None;
+            }
+        }
+        let wrote = self.hosts[at] != before;
+        if wrote {
+            self.host_changed(at);
+        }
+        wrote
+    }
+
+    fn accept(&mut self, at: usize) {
+        let host = &mut self.hosts[at];
+        if host.dirty.is_some_and(|(of, _)| Some(of) != host.claim) {
+            self.wrong = Some("a machine was booted for the next consumer before it was clean");
+        }
+        host.machine_of = host.claim;
+        self.make_ready(at);
+    }
+
+    /// The machine becomes what its consumer wants. Where it is that already, nothing is booted again.
+    fn make_ready(&mut self, at: usize) {
+        let birth = self.hosts[at].consumer.map_or(0, |reference| self.consumers[reference.who].birth);
+        let host = &mut self.hosts[at];
+        host.state = Some(State::Claimed);
+        host.dirty = host.dirty.or(host.claim.map(|id| (id, birth)));
+    }
+
+    fn deprovision(&mut self, at: usize) {
+        let robbed = self.hosts[at].dirty.and_then(|(id, _)| self.stands_by(id)).is_some();
+        if robbed && !self.hosts[at].by_person {
+            self.wrong = Some("a machine was taken from a consumer that stands by its claim");
+        }
+        let host = &mut self.hosts[at];
+        if host.state == Some(State::Deprovisioning) && host.machine_of.is_some() {
+            host.machine_of = None;
+            host.dirty = None;
+        } else {
+            host.machine_of = host.machine_of.or(host.claim);
+            host.state = Some(State::Deprovisioning);
+        }
+    }
+
+    /// A person is sure, and releases what no consumer stands by.
+    pub fn person_releases(&mut self, at: usize) -> bool {
+        let host = &self.hosts[at];
+        let Some(id) = host.claim.or(host.machine_of) else { return false };
+        if !host.there || host.released == Some(id) {
+            return false;
+        }
+        self.write_release(at, id);
+        true
+    }
+
+    fn write_release(&mut self, at: usize, id: Id) {
+        self.host_changed(at);
+        self.hosts[at].released = Some(id);
+        self.hosts[at].by_person = true;
+    }
+}
