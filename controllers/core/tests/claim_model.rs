@@ -51,7 +51,7 @@ fn consumers_that_keep_to_one_machine() {
 
 #[test]
 fn two_consumers_two_hosts() {
-    search(TWO_HOSTS, 20_000);
+    search(TWO_HOSTS, 10_000);
 }
 
 #[test]
@@ -66,21 +66,38 @@ fn a_consumer_that_chooses_and_an_accident() {
 
 #[test]
 #[ignore = "takes minutes; run with the long tests"]
-fn two_slow_managers() {
-    search(Extent { laggards: 2, faults: 0, ..ONE_HOST }, 1);
-    search(Extent { laggards: 2, faults: 0, ..TWO_HOSTS }, 1);
+fn two_slow_managers_two_hosts() {
+    search(Extent { laggards: 2, ..TWO_HOSTS }, 500_000);
+}
+
+#[test]
+#[ignore = "takes minutes; run with the long tests"]
+fn two_slow_managers_one_accident() {
+    search(Extent { laggards: 2, ..ONE_HOST }, 1_000_000);
 }
 
 #[test]
 #[ignore = "takes minutes; run with the long tests"]
 fn three_consumers_two_hosts() {
-    search(Extent { consumers: 3, ..TWO_HOSTS }, 1);
+    search(Extent { consumers: 3, ..TWO_HOSTS }, 500_000);
 }
 
 #[test]
 #[ignore = "takes minutes; run with the long tests"]
 fn two_consumers_two_hosts_one_accident() {
-    search(Extent { faults: 1, ..TWO_HOSTS }, 1);
+    search(Extent { faults: 1, ..TWO_HOSTS }, 1_000_000);
+}
+
+#[test]
+#[ignore = "takes minutes; run with the long tests"]
+fn two_consumers_one_host_two_accidents() {
+    search(Extent { faults: 2, ..ONE_HOST }, 1_000_000);
+}
+
+#[test]
+#[ignore = "takes minutes; run with the long tests"]
+fn two_accidents_to_consumers_that_keep_to_one_machine() {
+    search(Extent { faults: 2, settling: true, ..ONE_HOST }, 1_000_000);
 }
 
 mod mutants {
@@ -110,6 +127,11 @@ mod mutants {
     #[test]
     fn writing_an_intent_without_a_resource_version() {
         find(ONE_HOST, Mutant::IntendsAnyVersion);
+    }
+
+    #[test]
+    fn writing_a_status_without_a_resource_version() {
+        find(ONE_HOST, Mutant::SaysAnyVersion);
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn in_sight(wish: &Wish<'_>, host: &Candidate<'_>) -> bool {
 
 /// Free is a host that says Available and names no claim anywhere: not in its spec, and not as the one that its
 /// machine was last made ready for.
-fn not_free(host: &Candidate<'_>) -> Option<Rejection> {
+pub(super) fn not_free(host: &Candidate<'_>) -> Option<Rejection> {
     let claim = &host.claim;
     let held = claim.consumer.is_some() || claim.claim_id.is_some() || claim.machine_of.is_some();
     let released = claim.claim_id.is_some() && claim.released == claim.claim_id;

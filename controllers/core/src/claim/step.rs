@@ -2,14 +2,14 @@
 //!
 //! Why it is safe, in short. A binding is decided from a host that was read first and a consumer that was read after
 //! it, and counts only if the host is still the one that was read. Whoever gives up a claim makes that visible on the
-//! consumer first (`given-up`, or its deletion), then changes the host (the fence), and only then, having looked at the
-//! host once more, forgets the claim. So a decision that did not see the giving up is older than the fence, and fails;
-//! and what the host says after the fence is the last word on that claim.
+//! consumer first (`given-up`, or its deletion), then changes a host that is free (the fence), and only then, having
+//! looked at the host once more, forgets the claim. So a decision that did not see the giving up is older than the
+//! fence, and fails; and what the host says after the fence is the last word on that claim.
 
 use super::{
     candidate::Candidate,
     consumer::Consumer,
-    filter::{Rejection, Verdict, judge},
+    filter::{Rejection, Verdict, judge, not_free},
     intent::{ClaimId, Intent},
     wish::Wish,
 };
@@ -327,6 +327,9 @@ fn leaving(
         Whose::Mine | Whose::MineWiped if host.claim.released == id => Step::Wait(Wait::Deprovisioning),
         Whose::Mine | Whose::MineWiped => Step::ReleaseHost(intent.claim_id.clone()),
         Whose::NotMine if host.claim.fence == id => done,
+        // A host that was looked at before the giving up, and found free, was another version than this one: whoever
+        // is about to bind it fails by that alone. So those who lost a race write nothing on the host.
+        Whose::NotMine if not_free(host).is_some() => done,
         Whose::NotMine => Step::FenceHost(intent.claim_id.clone()),
     }
 }

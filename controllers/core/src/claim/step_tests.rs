@@ -153,8 +153,14 @@ fn a_consumer_that_leaves() {
         (
             "another's",
             Some(held("h", json!({"spec.claimID": OTHER, "status.claimID": OTHER}))),
-            Step::FenceHost(id()),
-            Step::FenceHost(id()),
+            Step::LetGo,
+            Step::DropIntent,
+        ),
+        (
+            "clean and not yet available",
+            Some(host("h", json!({"status": {"state": "Deprovisioning"}}))),
+            Step::LetGo,
+            Step::DropIntent,
         ),
         ("fenced", Some(annotated(free(), annotations::FENCE, MINE)), Step::LetGo, Step::DropIntent),
         ("gone", None, Step::LetGo, Step::DropIntent),

@@ -18,6 +18,8 @@ pub enum Action {
     Looks(usize, usize),
     /// A slow manager has chosen this host for a consumer, and is about to write so.
     IsAboutToChoose(usize, usize, usize),
+    /// Only in a mutant: a slow manager is about to write a host's status.
+    IsAboutToSay(usize, usize),
     /// A slow manager reads the other object, and decides.
     Decides(usize),
     /// A slow manager's write reaches the API server.
@@ -53,7 +55,7 @@ pub enum Accident {
 }
 
 impl World {
-    pub fn actions(&self, actions: &mut Vec<Action>) {
+    pub fn actions(&self, mutant: Mutant, actions: &mut Vec<Action>) {
         for (who, consumer) in self.consumers.iter().enumerate() {
             match consumer.life {
                 Life::There => self.consumer_actions(who, consumer, actions),
@@ -64,6 +66,10 @@ impl World {
         for (at, host) in self.hosts.iter().enumerate() {
             if host.there {
                 actions.push(Action::Host(at));
+                if mutant == Mutant::SaysAnyVersion {
+                    let idle = self.laggards.iter().position(|laggard| *laggard == Laggard::Idle);
+                    actions.extend(idle.map(|n| Action::IsAboutToSay(n, at)));
+                }
             }
         }
         for (n, laggard) in self.laggards.iter().enumerate() {
@@ -146,6 +152,12 @@ impl World {
 
     /// The world after it; `None` where nothing changes.
     pub fn after(&self, mutant: Mutant, action: &Action) -> Option<Self> {
+        let next = self.literally_after(mutant, action)?.representative();
+        (next != *self).then_some(next)
+    }
+
+    /// The same, with everybody in the place where it was.
+    pub fn literally_after(&self, mutant: Mutant, action: &Action) -> Option<Self> {
         let mut next = self.clone();
         match action {
             Action::Consumer(who) => {
@@ -178,6 +190,13 @@ impl World {
                     Decided::Nothing | Decided::Do(_) => return None,
                 }
             }
+            Action::IsAboutToSay(n, at) => {
+                let mut then = self.clone();
+                then.host_controller(mutant, *at);
+                let Host { machine_of, state, .. } = then.hosts[*at];
+                let write = Write::Status { at: *at, machine_of, state };
+                next.laggards[*n] = Laggard::Writes { write, fresh: true };
+            }
             Action::Decides(n) => next.laggards[*n] = self.decides(mutant, &self.laggards[*n]),
             Action::Lands(n) => {
                 if let Laggard::Writes { write, fresh } = self.laggards[*n] {
@@ -208,8 +227,7 @@ impl World {
             }
         }
         next.forget_the_doomed(mutant);
-        let next = next.representative();
-        (next != *self).then_some(next)
+        Some(next)
     }
 
     /// The host that a consumer's intent names, as it is now.
@@ -259,9 +277,15 @@ impl World {
                 };
                 Laggard::Writes { write, fresh }
             }
-            (Decided::Do(write @ (Write::Bind { .. } | Write::Release { .. } | Write::Fence { .. })), _) => {
-                Laggard::Writes { write, fresh: host_fresh }
-            }
+            (
+                Decided::Do(
+                    write @ (Write::Bind { .. }
+                    | Write::Release { .. }
+                    | Write::Fence { .. }
+                    | Write::Status { .. }),
+                ),
+                _,
+            ) => Laggard::Writes { write, fresh: host_fresh },
         }
     }
 

@@ -7,10 +7,39 @@ use crate::{
     world::{Intent, Laggard, Life, World},
 };
 
+/// Whose turn comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turns {
+    ConsumersFirst,
+    /// Also, the last consumer before the first, and slow managers last.
+    HostsFirst,
+}
+
+impl Turns {
+    pub const ALL: [Self; 2] = [Self::ConsumersFirst, Self::HostsFirst];
+}
+
 impl World {
     /// The next thing that happens when all goes well; `None` when all is quiet.
-    pub fn settles(&self, mutant: Mutant) -> Option<Self> {
-        self.turns().iter().find_map(|action| self.after(mutant, action)).or_else(|| self.person_helps())
+    pub fn settles(&self, mutant: Mutant, turns: Turns) -> Option<Self> {
+        let mut actions = self.turns();
+        match turns {
+            Turns::ConsumersFirst => {}
+            Turns::HostsFirst => actions.reverse(),
+        }
+        actions.iter().find_map(|action| self.in_turn(mutant, action)).or_else(|| self.person_helps())
+    }
+
+    /// Who fences a host takes the API server's answer as the host that was seen, and goes on at once: two who leave the
+    /// same host would else fence each other's fence for ever.
+    fn in_turn(&self, mutant: Mutant, action: &Action) -> Option<Self> {
+        let mut next = self.literally_after(mutant, action)?;
+        let fences = |world: &Self| world.hosts.iter().map(|host| host.fence).collect::<Vec<_>>();
+        if matches!(action, Action::Consumer(_)) && fences(&next) != fences(self) {
+            next = next.literally_after(mutant, action).unwrap_or(next);
+        }
+        let next = next.representative();
+        (next != *self).then_some(next)
     }
 
     fn turns(&self) -> Vec<Action> {

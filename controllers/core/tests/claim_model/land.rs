@@ -15,15 +15,17 @@ impl World {
             Write::Intent { who: of, .. } | Write::LetGo { who: of } | Write::Settle { who: of } => {
                 *of == who
             }
-            Write::Bind { .. } | Write::Release { .. } | Write::Fence { .. } => false,
+            Write::Bind { .. } | Write::Release { .. } | Write::Fence { .. } | Write::Status { .. } => false,
         });
     }
 
     /// A host changed: what was decided for its last version fails.
     pub fn host_changed(&mut self, at: usize) {
         self.stale(|write| match write {
-            Write::Bind { at: of, .. } | Write::Release { at: of, .. } => *of == at,
-            // It lands on any version, but not on another host of the same name: patches carry no UID, so it does.
+            Write::Bind { at: of, .. } | Write::Release { at: of, .. } | Write::Status { at: of, .. } => {
+                *of == at
+            }
+            // A fence lands on any version, and on a new host of the same name.
             Write::Fence { .. } | Write::Intent { .. } | Write::LetGo { .. } | Write::Settle { .. } => false,
         });
         for laggard in &mut self.laggards {
@@ -84,6 +86,12 @@ impl World {
                 host.consumer = None;
                 host.released = Some(id);
                 host.by_person = false;
+            }
+            Write::Status { at, machine_of, state } => {
+                self.host_changed(at);
+                if self.hosts[at].there {
+                    (self.hosts[at].machine_of, self.hosts[at].state) = (machine_of, state);
+                }
             }
             Write::Fence { at, id } => {
                 if self.hosts[at].there && self.hosts[at].fence != Some(id) {

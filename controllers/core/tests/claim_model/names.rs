@@ -71,7 +71,9 @@ impl World {
                     }
                     Write::LetGo { who } | Write::Settle { who } => *who = consumers[*who],
                     Write::Bind { at, by, .. } => (*at, by.who) = (hosts[*at], consumers[by.who]),
-                    Write::Release { at, .. } | Write::Fence { at, .. } => *at = hosts[*at],
+                    Write::Release { at, .. } | Write::Fence { at, .. } | Write::Status { at, .. } => {
+                        *at = hosts[*at];
+                    }
                 },
             }
         }
@@ -107,6 +109,7 @@ impl World {
                     Write::Intent { intent, .. } => intent.each_id(f),
                     Write::LetGo { .. } | Write::Settle { .. } => {}
                     Write::Bind { id, .. } | Write::Release { id, .. } | Write::Fence { id, .. } => f(id),
+                    Write::Status { machine_of, .. } => machine_of.iter_mut().for_each(&mut *f),
                 },
             }
         }

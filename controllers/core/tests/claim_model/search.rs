@@ -11,6 +11,7 @@ use stateright::{Checker, HasDiscoveries, Model, Property};
 
 use crate::{
     actions::Action,
+    ending::Turns,
     world::{Intent, World, Write},
 };
 
@@ -42,6 +43,8 @@ pub enum Mutant {
     BindsAnyVersion,
     /// Writes an intent whatever the version of the consumer.
     IntendsAnyVersion,
+    /// Writes a host's status whatever the version of the host.
+    SaysAnyVersion,
     /// Takes the consumer from a cache: reads it before the host, not after it.
     ReadsConsumerFirst,
     /// Forgets a claim by what it knew of the host before it read the consumer.
@@ -60,43 +63,51 @@ impl Mutant {
     pub fn ignores_version(self, write: &Write) -> bool {
         match (self, write) {
             (Self::BindsAnyVersion, Write::Bind { .. }) => true,
+            (Self::SaysAnyVersion, Write::Status { .. }) => true,
             (Self::IntendsAnyVersion, Write::Intent { intent, .. }) => *intent != Intent::None,
             (_, _) => false,
         }
     }
 }
 
+type Hashes = HashSet<u64, BuildHasherDefault<DefaultHasher>>;
+
 pub struct Claims {
     extent: Extent,
     mutant: Mutant,
-    /// Worlds that are known to end well, by their hash.
-    ends_well: Mutex<HashSet<u64, BuildHasherDefault<DefaultHasher>>>,
+    /// Worlds that are known to end well, by their hash, for each order of turns.
+    ends_well: [Mutex<Hashes>; 2],
 }
 
 /// So many turns are enough for everybody, and more only for those who turn in circles.
-const TURNS: usize = 200;
+const ENOUGH: usize = 200;
 
 impl Claims {
     fn new(extent: Extent, mutant: Mutant) -> Self {
-        Self { extent, mutant, ends_well: Mutex::default() }
+        Self { extent, mutant, ends_well: Default::default() }
     }
 
-    /// What is left over in the end, if something is.
+    /// What is left over in the end, if something is, whoever's turn comes first.
     fn ending(&self, world: &World) -> Option<&'static str> {
+        let orders = Turns::ALL.iter().zip(&self.ends_well);
+        orders.into_iter().find_map(|(turns, known)| self.ending_by(*turns, known, world))
+    }
+
+    fn ending_by(&self, turns: Turns, known: &Mutex<Hashes>, world: &World) -> Option<&'static str> {
         let mut path = Vec::new();
         let mut world = world.clone();
         loop {
             let mut hasher = DefaultHasher::new();
             world.hash(&mut hasher);
             let hash = hasher.finish();
-            if self.ends_well.lock().unwrap().contains(&hash) {
+            if known.lock().unwrap().contains(&hash) {
                 break;
             }
             path.push(hash);
-            if path.len() > TURNS {
+            if path.len() > ENOUGH {
                 return Some("it never ends");
             }
-            match world.settles(self.mutant) {
+            match world.settles(self.mutant, turns) {
                 Some(next) => world = next,
                 None => match world.wrong.or(world.left_over()) {
                     Some(wrong) => return Some(wrong),
@@ -104,7 +115,7 @@ impl Claims {
                 },
             }
         }
-        self.ends_well.lock().unwrap().extend(path);
+        known.lock().unwrap().extend(path);
         None
     }
 }
@@ -155,7 +166,7 @@ impl Model for Claims {
     }
 
     fn actions(&self, world: &World, actions: &mut Vec<Action>) {
-        world.actions(actions);
+        world.actions(self.mutant, actions);
     }
 
     fn next_state(&self, world: &World, action: Action) -> Option<World> {
@@ -184,10 +195,14 @@ fn run(extent: Extent, mutant: Mutant) -> (usize, Option<String>) {
         let steps: Vec<String> =
             path.into_vec().into_iter().map(|(world, action)| format!("{world:?}\n  → {action:?}")).collect();
         let mut rest = Vec::new();
-        let mut world = last;
-        while let Some(next) = world.settles(mutant).filter(|_| rest.len() < 30) {
-            rest.push(format!("{next:?}"));
-            world = next;
+        for turns in Turns::ALL {
+            let mut world = last.clone();
+            rest.push(format!("{turns:?}"));
+            for _ in 0..30 {
+                let Some(next) = world.settles(mutant, turns) else { break };
+                rest.push(format!("{next:?}"));
+                world = next;
+            }
         }
         format!("{property}: {why:?}\n{}\nand then\n{}", steps.join("\n"), rest.join("\n"))
     });

@@ -147,6 +147,9 @@ pub enum Write {
     Release { at: usize, id: Id },
     /// On a host, at any version.
     Fence { at: usize, id: Id },
+    /// On a host's status. Only the mutant that ignores its version is slow here: at the version that was read, to
+    /// write later is to decide later.
+    Status { at: usize, machine_of: Option<Id>, state: Option<State> },
 }
 
 impl World {
