@@ -48,6 +48,8 @@ pub mod host {
     pub const CLAIMED: &str = "Claimed";
     /// A consumer holds the host, without a claim: consumerRef was written by hand.
     pub const CLAIMED_WITHOUT_ID: &str = "ClaimedWithoutID";
+    /// Somebody took the claim off the host, and nobody has released it.
+    pub const CLAIM_LOST: &str = "ClaimLost";
     /// People said that nobody may claim it.
     pub const CORDONED: &str = "Cordoned";
     /// It says of itself that it needs repair.

@@ -36,6 +36,8 @@ pub(super) enum Outcome {
     Nothing,
     /// It is done: look again at once, at this host.
     Done(Box<PhysicalHost>, Option<Sight>),
+    /// The machine is clean.
+    Cleaned,
     /// It is done, and the host is gone.
     Gone,
     /// Somebody changed the host meanwhile: what was decided is of the past.
@@ -57,7 +59,7 @@ pub(super) async fn act(
         Plan::LetGo(farewell) => let_go(host, *farewell, marks).await,
         Plan::WriteSeen(sight) => match Hold::of(host) {
             Hold::Held { claim } => written(marks.provisioned(host, claim).await?, Some(*sight)),
-            Hold::Free | Hold::Released { .. } | Hold::WithoutClaim => Ok(Outcome::Stale),
+            Hold::Free | Hold::Kept(_) | Hold::Leaving | Hold::Cleaned | Hold::OnHold => Ok(Outcome::Stale),
         },
         Plan::Install(wanted) => match (known, Hold::of(host)) {
             (Some(known), Hold::Held { claim }) => install(wanted, claim, host, known, marks, now).await,
@@ -69,6 +71,7 @@ pub(super) async fn act(
             Some(known) => deprovision(host, known, marks).await,
             None => Ok(Outcome::Stale),
         },
+        Plan::ClearClaim => written(marks.free(host).await?, None),
     }
 }
 
@@ -129,7 +132,7 @@ async fn make_ready(wanted: &Wanted, known: &Known) -> Result<System, Trouble> {
     bmc.boot_once(&off, &target, mode, OVERRIDE).await.map_err(failed)
 }
 
-/// Off, eject, clear the override; only then the claim ends.
+/// Off, eject, clear the override. That the machine is clean is said in the status before the claim ends.
 async fn deprovision(host: &PhysicalHost, known: &Known, marks: &Marks) -> Result<Outcome, ReconcileError> {
     if let Err(trouble) = empty(known).await {
         return Ok(Outcome::Failed(trouble));
@@ -137,7 +140,7 @@ async fn deprovision(host: &PhysicalHost, known: &Known, marks: &Marks) -> Resul
     if host.metadata.deletion_timestamp.is_some() {
         return let_go(host, Farewell::Clean, marks).await;
     }
-    written(marks.free(host).await?, None)
+    Ok(Outcome::Cleaned)
 }
 
 async fn empty(known: &Known) -> Result<(), Trouble> {

@@ -49,12 +49,18 @@ impl Marks {
         self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
     }
 
-    /// Its claim is over, and all that was written about it.
+    /// Its claim is over, and all that was written about it. The fence makes every older decision about it fail.
     pub(super) async fn free(&self, host: &PhysicalHost) -> Result<Written, ReconcileError> {
-        let annotations =
+        let mut annotations =
             json!({ annotations::PROVISIONED: null, annotations::BOOTING: null, annotations::RELEASE: null });
-        self.patch(host, json!({ "metadata": { "annotations": annotations }, "spec": { "claimID": null } }))
-            .await
+        let of_machine = host.status.as_ref().and_then(|status| status.claim_id.as_ref());
+        if let (Some(ended), Some(all)) =
+            (host.spec.claim_id.as_ref().or(of_machine), annotations.as_object_mut())
+        {
+            all.insert(annotations::FENCE.to_owned(), json!(ended));
+        }
+        let spec = json!({ "claimID": null, "consumerRef": null, "bootIsoSource": null, "boot": null });
+        self.patch(host, json!({ "metadata": { "annotations": annotations }, "spec": spec })).await
     }
 
     /// It is ours to look after.

@@ -9,9 +9,8 @@ use std::{
 use beskar7_api::{PhysicalHost, finalizers};
 use beskar7_core::host::{
     self, Decision, Observed, Pace, Requeue,
-    connection::Secrets,
     contact::{Contact, Parts, Trouble},
-    plan::{Plan, Sight},
+    plan::Plan,
 };
 use beskar7_redfish::Guard;
 use jiff::Timestamp;
@@ -174,14 +173,21 @@ async fn look(host: &PhysicalHost, context: &Context) -> Result<Action, Reconcil
 
 /// Observes, decides, reports and acts, step by step, for as long as something is to be done at once.
 async fn steps(mut host: PhysicalHost, key: &Key, context: &Context) -> Result<Action, ReconcileError> {
-    let (mut sight, mut parts) = (None, None);
+    let (mut sight, mut parts, mut cleaned) = (None, None, false);
     for _ in 0..MOST_STEPS {
         let mut found = observe::observe(&context.client, &context.bmcs, key, &host).await;
         let news = parts.is_some();
         if let Contact::Answered(sighting) = &mut found.contact {
             sighting.parts = parts.take();
         }
-        let decision = decide(&host, found.secrets, found.contact, sight.take(), key, context);
+        let observed = Observed {
+            secrets: found.secrets,
+            contact: found.contact,
+            trouble: context.last_trouble(key),
+            sight: sight.take(),
+            cleaned: std::mem::take(&mut cleaned),
+        };
+        let decision = host::decide(&host, &observed, context.pace, now());
         match say(&decision, &host, context).await? {
             Said::Now(now) => host = *now,
             Said::Stale => return Ok(again()),
@@ -201,6 +207,10 @@ async fn steps(mut host: PhysicalHost, key: &Key, context: &Context) -> Result<A
             Outcome::Done(now, seen) => {
                 context.trouble(key, None);
                 (host, sight) = (*now, seen);
+            }
+            Outcome::Cleaned => {
+                context.trouble(key, None);
+                cleaned = true;
             }
             Outcome::Gone => {
                 context.forget(host.metadata.namespace.as_deref(), &key.1);
@@ -231,6 +241,7 @@ async fn inventory_of(
             | Plan::WriteSeen(_)
             | Plan::Power(_)
             | Plan::Deprovision
+            | Plan::ClearClaim
             | Plan::LetGo(_),
             _,
         ) => None,
@@ -246,23 +257,18 @@ async fn failed_step(
 ) -> Result<Action, ReconcileError> {
     context.trouble(key, Some(trouble));
     let found = observe::observe(&context.client, &context.bmcs, key, &host).await;
-    let decision = decide(&host, found.secrets, found.contact, None, key, context);
+    let observed = Observed {
+        secrets: found.secrets,
+        contact: found.contact,
+        trouble: context.last_trouble(key),
+        sight: None,
+        cleaned: false,
+    };
+    let decision = host::decide(&host, &observed, context.pace, now());
     match say(&decision, &host, context).await? {
         Said::Now(_) => next(decision.requeue, key, context),
         Said::Stale => Ok(again()),
     }
-}
-
-fn decide(
-    host: &PhysicalHost,
-    secrets: Secrets,
-    contact: Contact,
-    sight: Option<Sight>,
-    key: &Key,
-    context: &Context,
-) -> Decision {
-    let observed = Observed { secrets, contact, trouble: context.last_trouble(key), sight };
-    host::decide(host, &observed, context.pace, now())
 }
 
 /// What became of saying it.

@@ -20,7 +20,7 @@ use kube::Client;
 use serde_json::json;
 
 use super::images;
-use super::life::until_state;
+use super::life::{released, until_state};
 use super::setup::*;
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 42, 0, 1);
@@ -74,8 +74,8 @@ impl Scene {
         patch_host(&self.client, NAME, &json!({"spec": spec})).await
     }
 
-    async fn release(&self) -> Result<()> {
-        patch_host(&self.client, NAME, &json!({"spec": {"consumerRef": null, "bootIsoSource": null}})).await
+    async fn release(&self, id: &str) -> Result<()> {
+        patch_host(&self.client, NAME, &released(id)).await
     }
 
     /// Lets the request after so many hang; the machine's log begins anew.
@@ -144,14 +144,15 @@ async fn round(scene: &Scene, request: u32, manager: Manager) -> Result<(bool, M
     let mut manager = manager;
     until_state(&scene.client, NAME, HostState::Available).await?;
     scene.hang_after(request)?;
-    scene.claim(&format!("claim-{request}")).await?;
+    let id = format!("{request:032x}");
+    scene.claim(&id).await?;
     let (provisioning, next) = scene.killed_at(request, HostState::Provisioned, manager).await?;
     manager = next;
     let on = scene.times_on()?;
     ensure!(on == 1, "killed at request {request}: turned on {on} times");
 
     scene.hang_after(request)?;
-    scene.release().await?;
+    scene.release(&id).await?;
     let (release, next) = scene.killed_at(request, HostState::Available, manager).await?;
     ensure!(scene.is_off_and_empty()?, "killed at request {request} of the release");
     ensure!(scene.times_on()? == 0, "killed at request {request}: a released machine was turned on");

@@ -59,6 +59,12 @@ pub async fn until_state(client: &Client, name: &str, state: HostState) -> Resul
     Ok(found.await?)
 }
 
+/// What a consumer writes when it lets go of its host.
+pub fn released(claim: &str) -> serde_json::Value {
+    let annotations = json!({"beskar7.infrastructure.cluster.x-k8s.io/release": claim});
+    json!({"metadata": {"annotations": annotations}, "spec": {"consumerRef": null, "bootIsoSource": null}})
+}
+
 /// What was done to a machine since its log was cleared.
 fn done(fleet: &Fleet, number: usize) -> Result<Vec<Action>> {
     let host = fleet.host(address(number)).context("no such BMC")?;
@@ -152,15 +158,29 @@ async fn hosts_of_every_make_are_enrolled_booted_released_and_deleted() -> Resul
         ensure!(after.iter().eq(before.iter().copied()), "{}: {after:?}", name(number));
     }
 
+    // A claim that somebody takes off is no release: nothing is done, and its consumer may put it back.
+    let wiped = json!({"spec": {"consumerRef": null, "claimID": null, "bootIsoSource": null}});
+    let consumer = json!({"kind": "Beskar7Machine", "namespace": HOSTS, "name": name(0)});
+    patch_host(&client, &name(0), &wiped).await?;
+    until_condition(&client, &name(0), "HostAvailable", "False", "ClaimLost").await?;
+    let claim = json!({"spec": {"consumerRef": consumer, "claimID": CLAIM, "bootIsoSource": image}});
+    patch_host(&client, &name(0), &claim).await?;
+    until_condition(&client, &name(0), "HostAvailable", "False", "Claimed").await?;
+    ensure!(power(&fleet, 0)? == PowerState::On, "a wiped claim cost the machine its power");
+
     // Released, a machine is off and empty before its host is free.
     for number in 0..count {
-        patch_host(&client, &name(number), &json!({"spec": {"consumerRef": null, "bootIsoSource": null}}))
-            .await?;
+        patch_host(&client, &name(number), &released(CLAIM)).await?;
     }
     for number in 0..count {
         let host = until_state(&client, &name(number), HostState::Available).await?;
         ensure!(host.spec.claim_id.is_none(), "{:?}", host.spec.claim_id);
-        ensure!(!host.metadata.annotations.is_some_and(|all| all.keys().any(|key| key.contains("beskar7"))));
+        let left = host.metadata.annotations.unwrap_or_default();
+        ensure!(
+            left.keys().all(|key| !key.contains("beskar7") || key.ends_with("/fence")),
+            "{}: {left:?}",
+            name(number)
+        );
         ensure!(power(&fleet, number)? == PowerState::Off, "{}", name(number));
         ensure!(images_in(&fleet, number)? == 0, "{}", name(number));
     }

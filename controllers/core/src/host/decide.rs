@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use super::connection::{Secrets, Settings, settings};
 use super::contact::{Contact, Parts, Trouble};
 use super::events::{Event, events};
+use super::hold::Hold;
 use super::plan::{Farewell, Plan, Sight, plan, plan_without_contact};
 use super::standing::standing;
 use crate::conditions::{Finding, Truth, set};
@@ -36,6 +37,8 @@ pub struct Observed {
     pub trouble: Option<Trouble>,
     /// How the boot was seen, if that was written down just now.
     pub sight: Option<Sight>,
+    /// Whether the machine was cleaned just now.
+    pub cleaned: bool,
 }
 
 /// How patient to be.
@@ -119,6 +122,7 @@ pub fn decide(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timesta
     let mut status = before.clone();
     remember(&mut status, &observed.contact);
     let standing = standing(host, &status, observed, &connection, &next);
+    status.claim_id = machine_of(host, &before, observed.cleaned);
     status.state = standing.state;
     status.ready = standing.ready.truth == Truth::True;
     status.error_message = match standing.ready.truth {
@@ -140,7 +144,21 @@ pub fn decide(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timesta
     Decision { events: events(&before, &status), status, plan: next, requeue }
 }
 
+/// Whose the machine is. It is written before anything is done for a claim, and cleared when all traces of it are gone.
+fn machine_of(host: &PhysicalHost, before: &PhysicalHostStatus, cleaned: bool) -> Option<String> {
+    match Hold::of(host) {
+        Hold::Free | Hold::Cleaned => None,
+        Hold::Held { claim } => Some(claim.to_owned()),
+        Hold::Leaving if cleaned => None,
+        Hold::Leaving => before.claim_id.clone().or_else(|| host.spec.claim_id.clone()),
+        Hold::Kept(_) | Hold::OnHold => before.claim_id.clone(),
+    }
+}
+
 fn next_plan(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timestamp) -> Plan {
+    if observed.cleaned && Hold::of(host) == Hold::Leaving {
+        return Plan::ClearClaim;
+    }
     let without = plan_without_contact(host, now, pace.release);
     match (&observed.contact, &observed.trouble) {
         (Contact::NotTried | Contact::Failed(_), _) => without,
@@ -211,6 +229,7 @@ fn requeue(host: &PhysicalHost, observed: &Observed, plan: &Plan, pace: Pace) ->
             | Plan::WriteSeen(_)
             | Plan::Power(_)
             | Plan::Deprovision
+            | Plan::ClearClaim
             | Plan::LetGo(_) => Requeue::After(LOOK_OFTEN),
         },
     }

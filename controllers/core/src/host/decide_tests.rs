@@ -6,7 +6,7 @@ use beskar7_api::conditions::host::{
 };
 use beskar7_api::{
     HostState,
-    annotations::{BOOTING, PROVISIONED},
+    annotations::{BOOTING, PROVISIONED, RELEASE},
     physical_host::PowerState,
 };
 use serde_json::json;
@@ -61,7 +61,7 @@ fn keys(keys: &[&str]) -> SecretView {
 
 fn observed(credentials: Option<SecretView>, ca_bundle: Option<SecretView>) -> Observed {
     let secrets = Secrets { credentials, ca_bundle, only_for: None };
-    Observed { secrets, contact: Contact::NotTried, trouble: None, sight: None }
+    Observed { secrets, contact: Contact::NotTried, trouble: None, sight: None, cleaned: false }
 }
 
 fn complete() -> Observed {
@@ -270,11 +270,15 @@ fn a_state_follows_from_what_is_written_down_and_never_from_an_error() {
         (held(), vec![(PROVISIONED, "another")], json!({"state": "Provisioned"}), HostState::Claimed),
         (
             released.clone(),
-            vec![(PROVISIONED, "c")],
+            vec![(PROVISIONED, "c"), (RELEASE, "c")],
             json!({"state": "Provisioned"}),
             HostState::Deprovisioning,
         ),
-        (released, vec![], json!({}), HostState::Deprovisioning),
+        (released.clone(), vec![(RELEASE, "c")], json!({}), HostState::Deprovisioning),
+        // Nobody has released it: what it was it stays.
+        (released.clone(), vec![(RELEASE, "other")], json!({"state": "Provisioned"}), HostState::Provisioned),
+        (released, vec![], json!({"state": "Provisioned"}), HostState::Provisioned),
+        (json!({}), vec![], json!({"state": "Provisioned", "claimID": "c"}), HostState::Provisioned),
         (by_hand.clone(), vec![], json!({"state": "Provisioned"}), HostState::Provisioned),
         (by_hand, vec![], json!({}), HostState::Claimed),
     ] {
@@ -325,7 +329,7 @@ fn a_host_that_must_not_be_claimed_says_why() {
         (json!({"externallyProvisioned": true}), &well, "ExternallyProvisioned", "did not install"),
         (json!({}), &unhealthy, "Unhealthy", "repair"),
         (held(), &well, "Claimed", "Held by Beskar7Machine metal/m"),
-        (json!({"claimID": "c"}), &well, "Deprovisioning", "turned off"),
+        (json!({"claimID": "c"}), &well, "ClaimLost", "release to c"),
         (
             json!({"consumerRef": {"kind": "Beskar7Machine", "name": "m"}}),
             &well,
@@ -474,4 +478,30 @@ fn a_moved_host_is_none_of_our_business() {
     assert!(!left_alone(&host));
     host.metadata.annotations = Some([(annotations::DELETE_FOR_MOVE.to_owned(), String::new())].into());
     assert!(left_alone(&host));
+}
+
+#[test]
+fn whose_a_machine_is_is_written_before_it_is_touched_and_cleared_after_it_is_clean() {
+    let off = || answered(PowerState::Off);
+    let host = |spec: serde_json::Value, state: &str, machine: Option<&str>| {
+        with_annotations(host(spec, json!({"state": state, "claimID": machine})), &[(RELEASE, "c")])
+    };
+    let mut claimed = host(held(), "Available", None);
+    claimed.metadata.annotations = None;
+    let accepted = decide(&claimed, &off(), PACE, at(1));
+    assert_eq!(accepted.status.claim_id.as_deref(), Some("c"));
+    assert!(matches!(accepted.plan, Plan::Install(_)), "after the status is written");
+
+    let released = json!({"claimID": "c"});
+    let leaving = decide(&host(released.clone(), "Provisioned", Some("c")), &off(), PACE, at(1));
+    assert_eq!((leaving.status.claim_id.as_deref(), leaving.plan), (Some("c"), Plan::Deprovision));
+    let cleaned = Observed { cleaned: true, ..off() };
+    let done = decide(&host(released.clone(), "Deprovisioning", Some("c")), &cleaned, PACE, at(1));
+    assert_eq!((done.status.claim_id, done.plan), (None, Plan::ClearClaim));
+    assert_eq!(done.status.state, Some(HostState::Deprovisioning), "free is another write");
+    // The same, found by whoever comes after a crash.
+    let found = decide(&host(released, "Deprovisioning", None), &off(), PACE, at(1));
+    assert_eq!((found.status.claim_id, found.plan), (None, Plan::ClearClaim));
+    let free = decide(&host(json!({}), "Deprovisioning", None), &off(), PACE, at(1));
+    assert_eq!((free.status.claim_id, free.status.state), (None, Some(HostState::Available)));
 }

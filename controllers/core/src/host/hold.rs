@@ -8,34 +8,42 @@ use std::{fmt, time::Duration};
 use beskar7_api::{PhysicalHost, annotations};
 use jiff::Timestamp;
 
-/// Who holds a host.
+use crate::claim::{Candidate, Custody, Kept, custody};
+
+/// Who holds a host, as far as its machine is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold<'a> {
-    /// Nobody.
+    /// Nobody, and the machine is clean.
     Free,
     /// A consumer, under this claim.
     Held {
         /// The claim's id.
         claim: &'a str,
     },
-    /// Nobody any more, but the host is not clean yet.
-    Released {
-        /// The id of the claim that was.
-        claim: &'a str,
-    },
-    /// Somebody, without a claim: written by hand, or by the Go Beskar7.
-    WithoutClaim,
+    /// It is left exactly as it is, until somebody puts it right.
+    Kept(Kept),
+    /// Nobody any more, and the machine is to be turned off and cleaned.
+    Leaving,
+    /// The machine is clean; the claim is not cleared yet.
+    Cleaned,
+    /// Paused, or moved away.
+    OnHold,
 }
 
 impl<'a> Hold<'a> {
-    /// Reads it from a host's spec.
+    /// What the claim engine says of a host.
     #[must_use]
     pub fn of(host: &'a PhysicalHost) -> Self {
-        match (&host.spec.consumer_ref, host.spec.claim_id.as_deref()) {
-            (None, None) => Self::Free,
-            (Some(_), Some(claim)) => Self::Held { claim },
-            (None, Some(claim)) => Self::Released { claim },
-            (Some(_), None) => Self::WithoutClaim,
+        match custody(&Candidate::new(host), None) {
+            Custody::OnHold => Self::OnHold,
+            Custody::Free | Custody::MayGo => Self::Free,
+            Custody::Accept | Custody::Held => match host.spec.claim_id.as_deref() {
+                Some(claim) => Self::Held { claim },
+                None => Self::Kept(Kept::ClaimLost),
+            },
+            Custody::Kept(why) => Self::Kept(why),
+            Custody::Deprovision => Self::Leaving,
+            Custody::ClearClaim => Self::Cleaned,
         }
     }
 }

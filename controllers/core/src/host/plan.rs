@@ -74,8 +74,10 @@ pub enum Plan {
     WriteSeen(Sight),
     /// As the consumer wants it while its machine is installed.
     Power(Switch),
-    /// Off, eject, clear the override, clean; then the claim's id and marks go.
+    /// Off, eject, clear the override, clean.
     Deprovision,
+    /// The machine is clean, and the status says so: the claim and all that was written about it go.
+    ClearClaim,
     /// The host is being deleted and there is nothing left to do: take the finalizer off.
     LetGo(Farewell),
 }
@@ -107,8 +109,9 @@ pub fn plan(host: &PhysicalHost, seen: Seen, now: Timestamp, patience: Duration)
     }
     match Hold::of(host) {
         Hold::Free if host.metadata.deletion_timestamp.is_some() => Plan::Deprovision,
-        Hold::Free | Hold::WithoutClaim => Plan::Watch,
-        Hold::Released { .. } => Plan::Deprovision,
+        Hold::Free | Hold::Kept(_) | Hold::OnHold => Plan::Watch,
+        Hold::Leaving => Plan::Deprovision,
+        Hold::Cleaned => Plan::ClearClaim,
         Hold::Held { claim } => match Progress::of(host, claim) {
             Progress::NotBegun => begin(host),
             Progress::Booting(booting) => await_boot(&booting, seen, booting.is_over(now, patience)),
@@ -121,14 +124,17 @@ pub fn plan(host: &PhysicalHost, seen: Seen, now: Timestamp, patience: Duration)
 /// ever done with it, or when it was tried for as long as `patience`.
 #[must_use]
 pub fn plan_without_contact(host: &PhysicalHost, now: Timestamp, patience: Duration) -> Plan {
+    if Hold::of(host) == Hold::Cleaned {
+        return Plan::ClearClaim;
+    }
     let Some(deleted) = &host.metadata.deletion_timestamp else { return Plan::Watch };
     let identified = host.status.as_ref().is_some_and(|status| status.hardware_details.is_some());
     let over = Duration::try_from(now.duration_since(deleted.0)).is_ok_and(|waited| waited >= patience);
     match Hold::of(host) {
-        Hold::Held { .. } | Hold::WithoutClaim => Plan::Watch,
+        Hold::Held { .. } | Hold::Kept(_) | Hold::OnHold => Plan::Watch,
         Hold::Free if !identified => Plan::LetGo(Farewell::Clean),
-        Hold::Free | Hold::Released { .. } if over => Plan::LetGo(Farewell::GivenUp),
-        Hold::Free | Hold::Released { .. } => Plan::Watch,
+        Hold::Free | Hold::Leaving | Hold::Cleaned if over => Plan::LetGo(Farewell::GivenUp),
+        Hold::Free | Hold::Leaving | Hold::Cleaned => Plan::Watch,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tables over the plan for a machine.
 
-use beskar7_api::annotations::{BOOTING, PROVISIONED};
+use beskar7_api::annotations::{BOOTING, PROVISIONED, RELEASE};
 use serde_json::{Value, json};
 
 use super::*;
@@ -43,6 +43,8 @@ fn a_host_that_nobody_holds_is_watched() {
         json!({}),
         json!({"online": true}),
         json!({"consumerRef": {"kind": "Beskar7Machine", "name": "m"}, "bootIsoSource": ISO}),
+        // Its consumer's reference was taken away, and nobody has released it.
+        json!({"claimID": "c", "bootIsoSource": ISO}),
         held(json!({"externallyProvisioned": true})),
     ] {
         for power in [PowerState::On, PowerState::Off, PowerState::Unknown] {
@@ -53,9 +55,13 @@ fn a_host_that_nobody_holds_is_watched() {
 
 #[test]
 fn a_released_host_is_deprovisioned_whatever_is_written_about_it() {
-    for annotations in [json!({}), json!({PROVISIONED: "c"}), json!({BOOTING: "c 100"})] {
-        let host = host(json!({"claimID": "c"}), annotations);
+    for mut annotations in [json!({}), json!({PROVISIONED: "c"}), json!({BOOTING: "c 100"})] {
+        annotations[RELEASE] = json!("c");
+        let mut host = host(json!({"claimID": "c"}), annotations);
         assert_eq!(planned(&host, seen(PowerState::On), 0), Plan::Deprovision);
+        // Only a clean machine's status names no claim in this state.
+        host.status = serde_json::from_value(json!({"state": "Deprovisioning"})).unwrap();
+        assert_eq!(planned(&host, seen(PowerState::On), 0), Plan::ClearClaim);
     }
 }
 
@@ -147,7 +153,10 @@ fn only_what_does_not_show_an_old_boot_is_believed() {
 #[test]
 fn a_deleted_host_waits_for_its_consumer_then_is_cleaned_and_not_for_ever() {
     let deleted = |spec: Value, status: Value| {
-        let mut host = host(spec, json!({PROVISIONED: "c"}));
+        let mut host = host(spec, json!({PROVISIONED: "c", RELEASE: "c"}));
+        if host.spec.consumer_ref.is_some() {
+            host.metadata.annotations.as_mut().unwrap().remove(RELEASE);
+        }
         host.metadata.deletion_timestamp = serde_json::from_value(json!("1970-01-01T00:01:40Z")).unwrap();
         host.status = serde_json::from_value(status).unwrap();
         host

@@ -1,11 +1,12 @@
 //! Where a host stands in its life, and in which words that is said.
 
-use beskar7_api::{HostState, PhysicalHost, PhysicalHostStatus, conditions::host as reasons};
+use beskar7_api::{HostState, PhysicalHost, PhysicalHostStatus, annotations, conditions::host as reasons};
 
 use super::contact::{Contact, Trouble};
 use super::decide::Observed;
 use super::hold::{Evidence, Hold, Progress};
 use super::plan::{Plan, Sight};
+use crate::claim::Kept;
 use crate::conditions::{Finding, Truth, get};
 
 /// Where a host stands.
@@ -45,9 +46,9 @@ fn state(host: &PhysicalHost, status: &PhysicalHostStatus, contact: &Contact) ->
             Progress::Booting(_) => HostState::Provisioning,
             Progress::Seen => HostState::Provisioned,
         }),
-        Hold::Released { .. } => Some(HostState::Deprovisioning),
-        // Nothing is known of how far it came: what was said before stays.
-        Hold::WithoutClaim => status.state.or(Some(HostState::Claimed)),
+        Hold::Leaving | Hold::Cleaned => Some(HostState::Deprovisioning),
+        // Nothing is certain of how far it came: what was said before stays.
+        Hold::Kept(_) | Hold::OnHold => status.state.or(Some(HostState::Claimed)),
         Hold::Free => Some(free(status, contact)),
     }
 }
@@ -71,22 +72,19 @@ fn available(host: &PhysicalHost, observed: &Observed) -> Finding {
     };
     let deleted = host.metadata.deletion_timestamp.is_some();
     match Hold::of(host) {
-        Hold::Held { .. } | Hold::WithoutClaim if deleted => {
+        Hold::Held { .. } | Hold::Kept(_) if deleted => {
             let told = format!("The host is deleted while {} holds it: delete that first", consumer(host));
             return no(reasons::WAITING_FOR_CONSUMER_RELEASE, &told);
         }
-        Hold::Free | Hold::Released { .. } if deleted => {
+        Hold::Free | Hold::Leaving | Hold::Cleaned if deleted => {
             return no(reasons::DELETING, "The host is being deleted");
         }
         Hold::Held { .. } => return no(reasons::CLAIMED, &format!("Held by {}", consumer(host))),
-        Hold::WithoutClaim => {
-            let told = format!(
-                "consumerRef names {}, but there is no claimID: release the host by clearing it",
-                consumer(host)
-            );
-            return no(reasons::CLAIMED_WITHOUT_ID, &told);
+        Hold::Kept(why) => return kept(host, why),
+        Hold::Leaving | Hold::Cleaned => {
+            return no(reasons::DEPROVISIONING, "It is turned off and cleaned first");
         }
-        Hold::Released { .. } => return no(reasons::DEPROVISIONING, "It is turned off and cleaned first"),
+        Hold::OnHold => return no(reasons::CLAIMED, "It is paused"),
         Hold::Free => {}
     }
     if host.spec.externally_provisioned {
@@ -107,6 +105,44 @@ fn available(host: &PhysicalHost, observed: &Observed) -> Finding {
     }
 }
 
+/// Why a host is left as it is, and who puts it right.
+fn kept(host: &PhysicalHost, why: Kept) -> Finding {
+    let (reason, message) = match why {
+        Kept::NoClaimId => (
+            reasons::CLAIMED_WITHOUT_ID,
+            format!(
+                "consumerRef names {}, but there is no claimID: clear consumerRef to free the host",
+                consumer(host)
+            ),
+        ),
+        Kept::ReferenceLost | Kept::ClaimLost => (
+            reasons::CLAIM_LOST,
+            format!(
+                "Somebody took the claim off the host. Nothing is done until its consumer puts it back; who is sure \
+                 that there is none sets the annotation {} to {}",
+                annotations::RELEASE,
+                claim(host)
+            ),
+        ),
+        Kept::ConsumerMissing => (
+            reasons::CONSUMER_MISSING,
+            format!(
+                "{} does not exist. Nothing is done, it may be on its way; who is sure sets the annotation {} to {}",
+                consumer(host),
+                annotations::RELEASE,
+                claim(host)
+            ),
+        ),
+    };
+    Finding { truth: Truth::False, reason, message }
+}
+
+/// The claim that a host is, or was, under.
+fn claim(host: &PhysicalHost) -> &str {
+    let of_machine = || host.status.as_ref()?.claim_id.as_deref();
+    host.spec.claim_id.as_deref().or_else(of_machine).unwrap_or_default()
+}
+
 fn provisioned(
     host: &PhysicalHost,
     status: &PhysicalHostStatus,
@@ -121,10 +157,9 @@ fn provisioned(
     };
     let claim = match Hold::of(host) {
         Hold::Free => return not(reasons::NOT_CLAIMED, "Nobody holds the host"),
-        Hold::WithoutClaim => {
-            return not(reasons::CLAIMED_WITHOUT_ID, "consumerRef was written without a claimID");
-        }
-        Hold::Released { .. } => {
+        Hold::Kept(why) => return kept(host, why),
+        Hold::OnHold => return not(reasons::NOT_CLAIMED, "It is paused"),
+        Hold::Leaving | Hold::Cleaned => {
             return trouble.map_or_else(
                 || not(reasons::DEPROVISIONING, "It is turned off, emptied and cleaned"),
                 Trouble::finding,
