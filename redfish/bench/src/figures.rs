@@ -26,6 +26,12 @@ pub fn spread(values: &[f64], unit: &str) -> String {
     format!("{middle:.2} {unit} ({least:.2} to {most:.2})")
 }
 
+/// How much longer the first took than the second, round by round: what slows the machine down for a while slows down
+/// both rounds of a pair.
+pub fn ratios(first: &[f64], second: &[f64]) -> Vec<f64> {
+    first.iter().zip(second).map(|(first, second)| first / second).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -37,6 +43,7 @@ mod tests {
         assert_eq!(median(&[9.0, 1.0, 5.0]).to_string(), "5");
         let hundred: Vec<f64> = (0..=100).map(f64::from).collect();
         assert_eq!(percentile(&hundred, 0.99).to_string(), "99");
+        assert_eq!(median(&ratios(&[2.0, 3.0, 40.0], &[1.0, 1.0, 20.0])).to_string(), "2");
         assert_eq!(spread(&[3.0, 1.0, 2.0], "s"), "2.00 s (1.00 to 3.00)");
     }
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::Args;
-use crate::figures::{median, percentile, seconds, spread};
+use crate::figures::{median, percentile, ratios, seconds, spread};
 use crate::fleet::{Round, Visitor, identify};
 use crate::simulator::{Simulator, Wanted};
 use crate::table::Table;
@@ -53,11 +53,17 @@ pub async fn measure(args: &Args, table: &mut Table) -> Result<()> {
     for (name, figure) in FIGURES {
         let of = |rounds: &[Round]| rounds.iter().map(figure).collect::<Vec<_>>();
         let (without, with) = (of(&well), of(&unwell));
-        let change = (median(&with) / median(&without) - 1.0) * 100.0;
+        let changes: Vec<f64> = ratios(&with, &without).iter().map(|ratio| (ratio - 1.0) * 100.0).collect();
+        let change = median(&changes);
         table.add(
             format!("{} of {} BMCs hung, https, all at once: the others, {name}", hung.len(), args.bmcs),
             "< 10 % slower",
-            format!("{change:+.1} %: {} without, {} with", spread(&without, "s"), spread(&with, "s")),
+            format!(
+                "{}: {} without, {} with",
+                spread(&changes, "%"),
+                spread(&without, "s"),
+                spread(&with, "s")
+            ),
             change < BAR,
         );
     }

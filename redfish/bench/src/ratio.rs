@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use crate::Args;
-use crate::figures::{median, spread};
+use crate::figures::{median, ratios, spread};
 use crate::fleet::{Round, Visitor, identify};
 use crate::simulator::{Simulator, Wanted};
 use crate::table::Table;
@@ -58,13 +58,14 @@ pub async fn measure(args: &Args, comparison: Comparison, table: &mut Table) -> 
 
     let wall = |rounds: &[Round]| rounds.iter().map(|round| round.wall.as_secs_f64()).collect::<Vec<_>>();
     let processor = |rounds: &[Round]| rounds.iter().map(|r| r.processor.as_secs_f64()).collect::<Vec<_>>();
-    let ratio = median(&wall(&ours)) / median(&wall(&bare));
+    let ratios = ratios(&wall(&ours), &wall(&bare));
+    let ratio = median(&ratios);
     let scheme = if tls { "https" } else { "http" };
     let what = format!("{} BMCs at 20 ms, {scheme}, cold, {at_once} at once", args.bmcs);
     table.add(
         format!("{what}: ours to bare reqwest"),
         "≤ 1.5 ×",
-        format!("{ratio:.2} ×: {} to {}", spread(&wall(&ours), "s"), spread(&wall(&bare), "s")),
+        format!("{}: {} to {}", spread(&ratios, "×"), spread(&wall(&ours), "s"), spread(&wall(&bare), "s")),
         ratio <= BAR,
     );
     table.note(
