@@ -10,6 +10,7 @@
 //!   for a host's status too. A conflict is no error: look again.
 //! - The intended host and the consumer are read in the [`Order`] that is said to [`next`]: **what binds reads the host
 //!   first, what gives up or forgets a claim reads it last.** Only the host that is read first may come from a cache.
+//!   A look that ends in no write needs none of this: where caches say [`Step::Bound`] or [`Step::Wait`], nothing is read.
 //! - A claim ID is drawn fresh for every new intent, and never used again.
 
 mod candidate;
@@ -33,7 +34,7 @@ pub use self::{
     filter::{Rejection, Verdict, judge},
     intent::{ClaimId, Intent},
     score::{Choice, choose},
-    step::{GivenUp, Intended, Order, Step, Wait, Why, intend, next},
+    step::{GivenUp, Intended, Order, Step, Wait, Why, intend, next, revoke},
     waiting::Tally,
     wake::woken,
     wish::{ReservationRule, Wish},

@@ -121,6 +121,8 @@ pub enum GivenUp {
     Lost,
     /// The consumer has another host already.
     HoldsAnother,
+    /// The platform team takes it back.
+    Revoked,
 }
 
 /// The intent to take a host that was chosen, under a claim ID that was never used.
@@ -135,7 +137,15 @@ pub fn intend(host: &Candidate<'_>, fresh: ClaimId) -> Step {
     Step::WriteIntent(intent, Why::Chosen)
 }
 
-/// What a consumer does next, from what was read in this order. `referring` are the hosts whose `consumerRef` names it; they may come from a cache.
+/// Gives up a host that the consumer could keep: its policy was tightened, with `onRevoke: Release`. Made at the
+/// `resourceVersion` of the consumer, like every intent.
+#[must_use]
+pub fn revoke(intent: &Intent) -> Step {
+    give_up(intent, GivenUp::Revoked)
+}
+
+/// What a consumer does next, from what was read in this order. `referring` are the hosts whose `consumerRef` names it;
+/// they may come from a cache.
 #[must_use]
 pub fn next(
     consumer: &Consumer<'_>,

@@ -286,6 +286,11 @@ fn nothing_rests_on_the_wrong_order_or_the_wrong_host() {
 }
 
 #[test]
+fn what_is_revoked_is_given_up_like_anything_else() {
+    assert_eq!(revoke(&Intent::parse(INTENT).unwrap()), giving_up(GivenUp::Revoked));
+}
+
+#[test]
 fn an_intent_names_the_host_that_was_chosen() {
     let chosen = host("h", json!({}));
     let expected = Step::WriteIntent(Intent::parse(INTENT).unwrap(), Why::Chosen);

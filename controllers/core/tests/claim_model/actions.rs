@@ -46,7 +46,9 @@ pub enum Accident {
     GarbleIntent(usize),
     /// Somebody edits the intent: another host, another claim.
     Mislead(usize, usize),
-    /// Somebody takes the finalizers off a consumer while it is deleted.
+    /// Somebody takes the finalizers off a consumer.
+    LoseFinalizer(usize),
+    /// The same while it is deleted: it is gone at once.
     TearOut(usize),
     /// A consumer of the same name, new.
     NewConsumer(usize),
@@ -144,6 +146,9 @@ impl World {
                         push(Accident::TearOut(who));
                     } else {
                         push(Accident::Move(who));
+                    }
+                    if consumer.finalizer && !consumer.deleting {
+                        push(Accident::LoseFinalizer(who));
                     }
                 }
             }
@@ -315,6 +320,7 @@ impl World {
             Accident::WipeIntent(who)
             | Accident::GarbleIntent(who)
             | Accident::Mislead(who, _)
+            | Accident::LoseFinalizer(who)
             | Accident::TearOut(who)
             | Accident::NewConsumer(who)
             | Accident::Move(who) => {
@@ -348,6 +354,7 @@ impl World {
             Accident::WipeIntent(_)
             | Accident::GarbleIntent(_)
             | Accident::Mislead(..)
+            | Accident::LoseFinalizer(_)
             | Accident::TearOut(_)
             | Accident::NewConsumer(_)
             | Accident::Move(_) => {}
@@ -369,6 +376,10 @@ impl World {
             Accident::Mislead(_, at) => {
                 self.excused = true;
                 consumer.intent = Intent::Of { host: *at, id: fresh, given_up: false };
+            }
+            Accident::LoseFinalizer(_) => {
+                self.excused = true;
+                consumer.finalizer = false;
             }
             Accident::TearOut(_) => {
                 self.excused = true;

@@ -12,6 +12,7 @@ use beskar7_core::claim::{
 };
 
 use crate::{
+    reached,
     search::Mutant,
     world::{Consumer, Host, Id, Intent, Life, Reference, World, Write},
 };
@@ -163,6 +164,9 @@ pub fn consumer(
         let now = seen.map(|(at, _)| (at, &world.hosts[at]));
         step = ask(Order::ConsumerThenHost, if mutant == Mutant::ForgetsByOldHost { seen } else { now });
     }
+    if mutant == Mutant::Sound {
+        reached::step(&step);
+    }
     let step = mutate(mutant, step, consumer, seen);
     let by = Reference { who, uid: consumer.uid };
     let at = seen.map_or(0, |(at, _)| at);
@@ -213,6 +217,9 @@ pub fn host(world: &World, mutant: Mutant, at: usize) -> Custody {
     let host = &world.hosts[at];
     let exists = host.consumer.map(|reference| world.consumers[reference.who].life == Life::There);
     let custody = claim::custody(&candidate(at, host), exists);
+    if mutant == Mutant::Sound {
+        reached::custody(custody);
+    }
     match (mutant, custody) {
         (Mutant::ReleasesWhenAbsent, Custody::Kept(Kept::ConsumerMissing))
         | (Mutant::ReleasesWithoutReference, Custody::Kept(Kept::ReferenceLost)) => Custody::Deprovision,
