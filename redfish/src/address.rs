@@ -56,7 +56,7 @@ impl Address {
             return Err(AddressError::Scheme { address: without_user(address) });
         }
         let path = url.path().trim_end_matches('/');
-        let (prefix, below) = match path.find(SERVICE_ROOT) {
+        let (prefix, below) = match service_root(path) {
             Some(at) => (path.get(..at).unwrap_or_default(), path.get(at..).unwrap_or_default()),
             None => (path, ""),
         };
@@ -110,6 +110,16 @@ impl Address {
 }
 
 /// What is left of an address that may have a password in it.
+/// Where the service root begins in a path: `/redfish/v10` is another one.
+fn service_root(path: &str) -> Option<usize> {
+    path.match_indices(SERVICE_ROOT)
+        .map(|(at, _)| at)
+        .find(|at| {
+            let after = path.get(at + SERVICE_ROOT.len()..).unwrap_or_default();
+            after.is_empty() || after.starts_with('/')
+        })
+}
+
 fn without_user(address: &str) -> String {
     match address.rsplit_once('@') {
         Some((_, rest)) => format!("…@{rest}"),
@@ -143,6 +153,7 @@ mod tests {
             ("https://10.0.0.7/redfish/v1/Systems/1/", "https://10.0.0.7", Some("/redfish/v1/Systems/1")),
             ("https://gateway/rack7/u3", "https://gateway/rack7/u3", None),
             ("https://gateway/u3//redfish/v1", "https://gateway/u3", None),
+            ("https://gateway/redfish/v10/redfish/v1", "https://gateway/redfish/v10", None),
             ("https://gateway/u3/redfish/v1/Systems/S", "https://gateway/u3", Some("/redfish/v1/Systems/S")),
         ] {
             let address = Address::parse(written).unwrap();

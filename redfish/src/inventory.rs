@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use crate::bmc::Bmc;
 use crate::error::Error;
 use crate::resource::Resource;
+use crate::shown::shown;
 use crate::system::System;
 
 /// As many parts of a kind as are looked at.
@@ -153,7 +154,7 @@ fn is_present(part: &Resource) -> bool {
 }
 
 fn text(part: &Resource, name: &str) -> Option<String> {
-    part.text(name).map(ToOwned::to_owned)
+    part.text(name).map(shown)
 }
 
 fn processor(part: &Resource) -> Processor {
@@ -186,7 +187,7 @@ fn interface(part: &Resource) -> NetworkInterface {
         mac_address: part
             .text("MACAddress")
             .or_else(|| part.text("PermanentMACAddress"))
-            .map(str::to_lowercase),
+            .map(|address| shown(address).to_lowercase()),
         mbps: part.number("SpeedMbps").filter(|speed| *speed > 0),
         link_up: part.text("LinkStatus").map(|status| status == "LinkUp"),
     }

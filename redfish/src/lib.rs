@@ -44,6 +44,7 @@ pub use patience::Deadline;
 pub use power::PowerLimits;
 pub use quirks::Quirks;
 pub use resource::Resource;
+pub use shown::shown;
 pub use system::{BootProgress, Power, Summary, System};
 pub use transport::{Guard, Limits};
 pub use trust::{Trust, TrustError, Untrusted};

@@ -5,7 +5,8 @@
 const LONGEST: usize = 300;
 
 /// The text as it may be shown.
-pub(crate) fn shown(text: &str) -> String {
+#[must_use]
+pub fn shown(text: &str) -> String {
     let mut characters = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     let mut short: String = characters.by_ref().take(LONGEST).collect();
     if characters.next().is_some() {

@@ -69,7 +69,7 @@ fn a_consumer_that_chooses_and_an_accident() {
 #[test]
 #[ignore = "takes minutes; run with the long tests"]
 fn two_slow_managers_two_hosts() {
-    search(Extent { laggards: 2, ..TWO_HOSTS }, 500_000);
+    search(Extent { laggards: 2, ..TWO_HOSTS }, 300_000);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn two_slow_managers_one_accident() {
 #[test]
 #[ignore = "takes minutes; run with the long tests"]
 fn three_consumers_two_hosts() {
-    search(Extent { consumers: 3, ..TWO_HOSTS }, 500_000);
+    search(Extent { consumers: 3, ..TWO_HOSTS }, 300_000);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use beskar7_core::host::{
     contact::Sighting,
     plan::{Boot, Seen},
 };
-use beskar7_redfish::{BootProgress, Power, System};
+use beskar7_redfish::{BootProgress, Power, System, shown};
 
 const MIB_PER_GIB: i64 = 1024;
 
@@ -34,7 +34,8 @@ pub(super) fn seen(system: &System) -> Seen {
 
 /// All that one read of a system tells.
 pub(super) fn sighting(system: &System) -> Sighting {
-    let text = |text: Option<&str>| text.map(ToOwned::to_owned);
+    // A status is shown to people, and has to fit into the API server.
+    let text = |text: Option<&str>| text.map(shown);
     let summary = system.summary();
     let small = |number: Option<i64>| number.and_then(|number| i32::try_from(number).ok());
     let cpu = Cpu {
@@ -49,7 +50,7 @@ pub(super) fn sighting(system: &System) -> Sighting {
         manufacturer: text(system.manufacturer()),
         model: text(system.model()),
         serial_number: text(system.serial_number()),
-        uuid: system.uuid(),
+        uuid: text(system.uuid().as_deref()),
         cpu: (cpu != Cpu::default()).then_some(cpu),
         memory: (memory != Memory::default()).then_some(memory),
         ..Hardware::default()

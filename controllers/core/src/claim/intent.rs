@@ -8,7 +8,8 @@ const GIVEN_UP: &str = "given-up";
 /// A claim ID is 128 bits in hexadecimal digits.
 const CLAIM_ID_LENGTH: usize = 32;
 
-/// The identity of a claim, the same on the consumer and on the host.
+/// The identity of a claim, the same on the consumer and on the host. A consumer that names it holds the claim: it is
+/// for the host and its consumer, and not for messages that others read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClaimId(String);
 

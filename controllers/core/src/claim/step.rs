@@ -144,8 +144,9 @@ pub fn revoke(intent: &Intent) -> Step {
     give_up(intent, GivenUp::Revoked)
 }
 
-/// What a consumer does next, from what was read in this order. `referring` are the hosts whose `consumerRef` names it;
-/// they may come from a cache.
+/// What a consumer does next, from what was read in this order. `referring` are the hosts whose `consumerRef` names it.
+/// They matter only where somebody edited an intent, and may come from a cache; for a consumer that is deleted and has
+/// no intent, ask the API server.
 #[must_use]
 pub fn next(
     consumer: &Consumer<'_>,

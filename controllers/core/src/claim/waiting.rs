@@ -29,12 +29,6 @@ impl Tally {
         }
     }
 
-    /// How many hosts were rejected for a reason.
-    #[must_use]
-    pub fn rejected(&self, reason: Rejection) -> usize {
-        self.rejected.get(&reason).copied().unwrap_or_default()
-    }
-
     /// For people: `0 of 12 hosts match: 7 claimed, 3 zone ≠ a, 2 memory < 64Gi`. The most frequent reason comes
     /// first, and the same counts give the same text.
     #[must_use]
