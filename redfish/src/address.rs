@@ -112,12 +112,10 @@ impl Address {
 /// What is left of an address that may have a password in it.
 /// Where the service root begins in a path: `/redfish/v10` is another one.
 fn service_root(path: &str) -> Option<usize> {
-    path.match_indices(SERVICE_ROOT)
-        .map(|(at, _)| at)
-        .find(|at| {
-            let after = path.get(at + SERVICE_ROOT.len()..).unwrap_or_default();
-            after.is_empty() || after.starts_with('/')
-        })
+    path.match_indices(SERVICE_ROOT).map(|(at, _)| at).find(|at| {
+        let after = path.get(at + SERVICE_ROOT.len()..).unwrap_or_default();
+        after.is_empty() || after.starts_with('/')
+    })
 }
 
 fn without_user(address: &str) -> String {
