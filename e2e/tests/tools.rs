@@ -5,17 +5,15 @@
 //! test of this crate.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic")]
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+#[path = "tools/workshop.rs"]
+mod workshop;
+
+use std::path::Path;
+use std::process::Stdio;
 
 use anyhow::{Result, ensure};
-use beskar7_e2e::process::{Signal, carrying};
 use beskar7_e2e::tools::Tool;
-use beskar7_e2e::wait;
-use rustix::process::{Pid, kill_process};
-use tempfile::TempDir;
+use workshop::{Workshop, complaint, succeeded};
 
 /// Answers as Go does, writes down that it was asked, and takes its time.
 const STAND_IN: &str = r#"#!/bin/sh
@@ -35,63 +33,13 @@ build)
 esac
 "#;
 
-/// Everything that a test starts carries this variable.
-const MARK: &str = "BESKAR7_TEST_TOOLS";
-
-struct Workshop {
-    place: TempDir,
-}
-
-impl Workshop {
-    fn new() -> Result<Self> {
-        let workshop = Self { place: tempfile::tempdir()? };
-        std::fs::create_dir_all(workshop.at("bin"))?;
-        let go = workshop.at("bin/go");
-        std::fs::write(&go, STAND_IN)?;
-        std::fs::set_permissions(&go, std::fs::Permissions::from_mode(0o755))?;
-        Ok(workshop)
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.place.path().join(name)
-    }
-
-    /// `e2e tools …` with an empty cache and the stand-in for Go.
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_e2e"));
-        command
-            .arg("tools")
-            .args(arguments)
-            .env("PATH", format!("{}:/usr/bin:/bin", self.at("bin").display()))
-            .env("BESKAR7_CACHE", self.at("cache"))
-            .env_remove("KUBEBUILDER_ASSETS")
-            .env("STAND_IN_CALLS", self.at("calls"))
-            .env("STAND_IN_VERSION", "go1.99.0")
-            .env("STAND_IN_SECONDS", "0")
-            .env("STAND_IN_COMPLAINT", "")
-            .env(MARK, self.place.path());
-        command
-    }
-
-    fn calls(&self, verb: &str) -> usize {
-        let calls = std::fs::read_to_string(self.at("calls")).unwrap_or_default();
-        calls.lines().filter(|line| *line == verb).count()
-    }
-}
-
-fn succeeded(output: &Output) -> Result<PathBuf> {
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
-}
-
-fn complaint(output: &Output) -> Result<String> {
-    ensure!(!output.status.success(), "it went on");
-    Ok(String::from_utf8_lossy(&output.stderr).into_owned())
+fn workshop() -> Result<Workshop> {
+    Workshop::with("go", STAND_IN, "go1.99.0")
 }
 
 #[test]
 fn a_component_is_built_once_and_then_costs_nothing() -> Result<()> {
-    let shop = Workshop::new()?;
+    let shop = workshop()?;
     let built = succeeded(&shop.command(&["path", "etcd"]).output()?)?;
     assert_eq!(std::fs::read_to_string(&built)?, "a program");
     let folder = built.parent().and_then(Path::file_name).unwrap().to_string_lossy().into_owned();
@@ -106,7 +54,7 @@ fn a_component_is_built_once_and_then_costs_nothing() -> Result<()> {
 
 #[test]
 fn two_that_ask_at_once_build_once() -> Result<()> {
-    let shop = Workshop::new()?;
+    let shop = workshop()?;
     let ask = || {
         shop.command(&["path", "etcd"])
             .env("STAND_IN_SECONDS", "1")
@@ -123,21 +71,10 @@ fn two_that_ask_at_once_build_once() -> Result<()> {
 
 #[tokio::test]
 async fn a_build_that_is_killed_takes_go_along_and_the_next_one_starts_afresh() -> Result<()> {
-    let shop = Workshop::new()?;
-    let mut killed =
+    let shop = workshop()?;
+    let asking =
         shop.command(&["path", "etcd"]).env("STAND_IN_SECONDS", "1000").stderr(Stdio::null()).spawn()?;
-    wait::until_true("the build", Duration::from_secs(20), || async {
-        Ok(if shop.calls("build") == 1 { Ok(()) } else { Err("not yet asked for".to_owned()) })
-    })
-    .await?;
-    kill_process(Pid::from_child(&killed), Signal::KILL)?;
-    killed.wait()?;
-    let mark = shop.place.path().display().to_string();
-    wait::until_true("Go to be gone", Duration::from_secs(20), || async {
-        let left = carrying(MARK, &mark);
-        Ok(if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) })
-    })
-    .await?;
+    shop.kill_at("build", asking).await?;
     let built = succeeded(&shop.command(&["path", "etcd"]).output()?)?;
     assert_eq!(std::fs::read_to_string(built)?, "a program");
     Ok(())
@@ -145,7 +82,7 @@ async fn a_build_that_is_killed_takes_go_along_and_the_next_one_starts_afresh() 
 
 #[test]
 fn a_build_that_fails_is_told_with_what_go_said_and_leaves_no_program() -> Result<()> {
-    let shop = Workshop::new()?;
+    let shop = workshop()?;
     let failed =
         shop.command(&["path", "kubectl"]).env("STAND_IN_COMPLAINT", "x.go:3: no such thing").output()?;
     let told = complaint(&failed)?;
@@ -158,13 +95,13 @@ fn a_build_that_fails_is_told_with_what_go_said_and_leaves_no_program() -> Resul
 
 #[test]
 fn without_go_it_says_what_to_install_and_the_way_around() -> Result<()> {
-    let shop = Workshop::new()?;
+    let shop = workshop()?;
     std::fs::remove_file(shop.at("bin/go"))?;
     let told = complaint(&shop.command(&["path", "etcd"]).env("PATH", shop.at("bin")).output()?)?;
     ensure!(told.contains("there is no Go on this machine"), "{told}");
     ensure!(told.contains("Install Go 1.") && told.contains("KUBEBUILDER_ASSETS"), "{told}");
 
-    let shop = Workshop::new()?;
+    let shop = workshop()?;
     let told = complaint(&shop.command(&["path", "etcd"]).env("STAND_IN_VERSION", "go1.20.1").output()?)?;
     ensure!(told.contains("the Go here (go1.20.1) is too old for etcd: it needs 1."), "{told}");
 
@@ -178,7 +115,7 @@ fn without_go_it_says_what_to_install_and_the_way_around() -> Result<()> {
 
 #[test]
 fn programs_of_envtest_are_used_as_they_are() -> Result<()> {
-    let shop = Workshop::new()?;
+    let shop = workshop()?;
     std::fs::create_dir_all(shop.at("assets"))?;
     for name in ["etcd", "kube-apiserver", "kubectl"] {
         std::fs::write(shop.at("assets").join(name), "somebody else's")?;

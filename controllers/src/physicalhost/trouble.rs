@@ -37,29 +37,13 @@ pub(super) fn of_act(reason: &'static str, error: &Error) -> Trouble {
 
 /// In words that stay the same from try to try: they stand in a condition.
 fn told(error: &Error) -> String {
-    match error {
-        Error::Resting { address, .. } => {
-            format!(
-                "the BMC at {address} does not answer, and is tried again from time to time: check its address, that it has power and network, and firewalls between"
-            )
-        }
-        Error::Unreachable { .. }
-        | Error::NotAnswered { .. }
-        | Error::NotSeen { .. }
-        | Error::Untrusted { .. }
-        | Error::Trust(_)
-        | Error::BadCredentials { .. }
-        | Error::NotAllowed { .. }
-        | Error::NoSystem { .. }
-        | Error::NoSuchSystem { .. }
-        | Error::SeveralSystems { .. }
-        | Error::NotSupported { .. }
-        | Error::Withdrawn { .. }
-        | Error::Busy { .. }
-        | Error::ImageRefused { .. }
-        | Error::Said { .. }
-        | Error::Malformed { .. } => causes(error),
+    if let Error::Resting { address, .. } = error {
+        return format!(
+            "the BMC at {address} does not answer, and is tried again from time to time: check its address, that it \
+             has power and network, and firewalls between"
+        );
     }
+    causes(error)
 }
 
 /// Whether trying again may help. The rest waits for a person, and is tried again seldom.
