@@ -5,6 +5,7 @@
 //! same time is kept away. Each start begins with an empty cluster.
 
 mod desk;
+mod racks;
 mod screen;
 mod stack;
 
@@ -96,6 +97,7 @@ async fn perform(options: &Options, desk: &Desk, tools: &Tools, screen: &mut Scr
     screen.blank();
     screen.table(&stack.table().await?);
     screen.text(&stack.kinds().await?);
+    screen.text(&stack.hosts().await?);
     screen.text(&desk.what_next(tools)?);
 
     if !options.once {

@@ -129,6 +129,8 @@ async fn what_the_demo_tells_to_type_works_and_ctrl_c_ends_it() -> Result<()> {
         ensure!(line.is_some_and(|line| line.ends_with(" yes")), "{name} in\n{said}");
     }
     ensure!(said.contains("PhysicalHost\n"), "{said}");
+    let available = said.lines().filter(|line| line.contains(" Available ")).count();
+    ensure!(available == 6, "{available} hosts are Available in\n{said}");
 
     let commands = told(&said);
     ensure!(commands.len() >= 6, "{said}");
@@ -141,6 +143,7 @@ async fn what_the_demo_tells_to_type_works_and_ctrl_c_ends_it() -> Result<()> {
         (String::from_utf8_lossy(&typed.stdout), String::from_utf8_lossy(&typed.stderr));
     ensure!(typed.status.success(), "typing\n{script}\n{shown}{complaints}");
     ensure!(shown.contains("FIELD: redfishConnection"), "{shown}");
+    ensure!(shown.contains("Enrolling → Available"), "an event for every change: {shown}");
     ensure!(shown.contains("Beskar7Cluster default/edge"), "{shown}");
 
     let second = command(&demo.directory(), &demo.mark, &[]).output()?;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use super::racks;
 use crate::tools::{Tool, Tools};
-use crate::workspace;
 
 /// The directory, held for as long as this value lives.
 #[derive(Debug)]
@@ -101,7 +101,6 @@ impl Desk {
         } else {
             environment
         };
-        let samples = seen(workspace::root().join("config/samples"));
         let kubernetes = tools_version(tools)?;
         Ok(format!(
             "In another terminal:
@@ -109,8 +108,9 @@ impl Desk {
     . {environment}
     kubectl get providers -A
     kubectl explain physicalhost.spec.redfishConnection
-    kubectl apply -f {samples}
-    kubectl get physicalhosts,hostclaims -A
+    kubectl get physicalhosts -n {namespace} -o wide
+    kubectl describe physicalhost -n {namespace} dell-idrac
+    kubectl get hardwaredata -n {namespace}
     export CONTROL_PLANE_ENDPOINT_IP=192.0.2.10 BESKAR7_IMAGE_URL=http://images.example.com/node.iso
     clusterctl generate cluster edge --kubernetes-version {kubernetes} --target-namespace default | kubectl apply -f -
     clusterctl describe cluster edge
@@ -118,7 +118,7 @@ impl Desk {
 Logs: {logs}
 ",
             environment = environment.display(),
-            samples = samples.display(),
+            namespace = racks::NAMESPACE,
             logs = seen(self.logs()).display(),
         ))
     }

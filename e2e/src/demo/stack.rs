@@ -9,6 +9,7 @@ use kube::api::ListParams;
 
 use super::Options;
 use super::desk::Desk;
+use super::racks::{self, Racks};
 use super::screen::{Row, Screen};
 use crate::cluster_api::{ClusterApi, Managers};
 use crate::control_plane::{self, ControlPlane};
@@ -26,6 +27,7 @@ const LEAD_LIMIT: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(super) struct Stack {
     manager: Manager,
+    racks: Racks,
     managers: Managers,
     cluster_api: ClusterApi,
     plane: ControlPlane,
@@ -55,9 +57,12 @@ impl Stack {
 
         screen.step("Beskar7: the manager, under the role of its release");
         let manager = Manager::start(&plane, &options.manager()).await?;
-        let stack = Self { manager, managers, cluster_api, plane, release: options.release.clone() };
+        screen.step("servers: one simulated BMC of each make, enrolled as PhysicalHosts");
+        let racks = Racks::start(&plane).await?;
+        let stack = Self { manager, racks, managers, cluster_api, plane, release: options.release.clone() };
         stack.leads().await?;
         stack.established().await?;
+        stack.enrolled().await?;
         screen.step("everything is up");
         Ok(stack)
     }
@@ -81,6 +86,17 @@ impl Stack {
         let said = self.plane.kubectl(&arguments).await?.success()?;
         ensure!(!said.trim().is_empty(), "the release installed no kinds");
         Ok(())
+    }
+
+    /// Waits until every host is enrolled.
+    async fn enrolled(&self) -> Result<()> {
+        let enrolled = self.racks.available(&self.plane).await;
+        enrolled.map_err(|unmet| self.manager.process().failure(&unmet.to_string()))
+    }
+
+    /// The hosts as kubectl lists them.
+    pub(super) async fn hosts(&self) -> Result<String> {
+        self.plane.kubectl(&["get", "physicalhosts", "-n", racks::NAMESPACE]).await?.success()
     }
 
     /// What runs where, each asked at this moment.
@@ -120,6 +136,7 @@ impl Stack {
     /// Stops everything, from the top to the bottom.
     pub(super) async fn stop(self) -> Result<()> {
         self.manager.stop().await?;
+        drop(self.racks);
         self.managers.stop().await?;
         drop(self.cluster_api);
         self.plane.stop().await
