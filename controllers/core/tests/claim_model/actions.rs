@@ -108,6 +108,12 @@ impl World {
     fn accidents(&self, actions: &mut Vec<Action>) {
         let mut push = |accident| actions.push(Action::Accident(accident));
         for (at, host) in self.hosts.iter().enumerate() {
+            if self.only_replaced {
+                if host.there && !host.hurt {
+                    push(Accident::Replace(at));
+                }
+                continue;
+            }
             if !host.there {
                 push(Accident::NewHost(at));
                 continue;
@@ -126,7 +132,7 @@ impl World {
                 push(Accident::Release(at));
             }
         }
-        for (who, consumer) in self.consumers.iter().enumerate() {
+        for (who, consumer) in self.consumers.iter().enumerate().filter(|_| !self.only_replaced) {
             match consumer.life {
                 Life::Gone => push(Accident::NewConsumer(who)),
                 Life::Moving => {}

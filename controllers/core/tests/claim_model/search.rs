@@ -24,6 +24,8 @@ pub struct Extent {
     pub laggards: usize,
     /// Accidents in one run.
     pub faults: u8,
+    /// Whether the only accident is that a host is replaced.
+    pub only_replaced: bool,
     /// Whether consumers keep to one machine for life.
     pub settling: bool,
 }
@@ -161,8 +163,7 @@ impl Model for Claims {
     type Action = Action;
 
     fn init_states(&self) -> Vec<World> {
-        let Extent { consumers, hosts, laggards, faults, settling } = self.extent;
-        vec![World::new(consumers, hosts, laggards, faults, settling)]
+        vec![World::new(self.extent)]
     }
 
     fn actions(&self, world: &World, actions: &mut Vec<Action>) {

@@ -3,6 +3,8 @@
 
 use beskar7_api::HostState;
 
+use crate::search::Extent;
+
 /// A claim ID. Only whether two are the same matters: they are renamed in the order in which they appear.
 pub type Id = u8;
 
@@ -13,6 +15,8 @@ pub struct World {
     pub laggards: Vec<Laggard>,
     /// How many more accidents may happen.
     pub faults: u8,
+    /// Whether the only accident is that a host is replaced.
+    pub only_replaced: bool,
     /// Whether consumers keep to one machine for life, as a Beskar7Machine does and a HostClaim does not.
     pub settling: bool,
     /// Somebody edited an intent, or tore a consumer out with its finalizer: a person may have to help.
@@ -153,12 +157,14 @@ pub enum Write {
 }
 
 impl World {
-    pub fn new(consumers: usize, hosts: usize, laggards: usize, faults: u8, settling: bool) -> Self {
+    pub fn new(extent: Extent) -> Self {
+        let Extent { consumers, hosts, laggards, faults, only_replaced, settling } = extent;
         Self {
             hosts: vec![Host::new(); hosts],
             consumers: vec![Consumer::new(0, 0); consumers],
             laggards: vec![Laggard::Idle; laggards],
             faults,
+            only_replaced,
             settling,
             excused: false,
             wrong: None,
