@@ -34,6 +34,8 @@ pub struct Options {
     pub leader_elect: bool,
     /// Further flags.
     pub flags: Vec<String>,
+    /// Further variables.
+    pub variables: Vec<(String, String)>,
 }
 
 impl Default for Options {
@@ -43,6 +45,7 @@ impl Default for Options {
             program: workspace::manager_program(),
             leader_elect: true,
             flags: Vec::new(),
+            variables: Vec::new(),
         }
     }
 }
@@ -147,6 +150,9 @@ fn command(options: &Options) -> Command {
         if name.to_string_lossy().starts_with("BESKAR7_") {
             command = command.env_remove(name);
         }
+    }
+    for (name, value) in &options.variables {
+        command = command.env(name, value);
     }
     // In its Lease and its user agent: which replica it was.
     command.env("POD_NAME", &options.name)

@@ -17,3 +17,5 @@ mod life;
 mod setup;
 #[path = "manager/start.rs"]
 mod start;
+#[path = "manager/trust.rs"]
+mod trust;
