@@ -56,15 +56,7 @@ fn an_environment_whose_python_is_gone_is_made_again() -> Result<()> {
 #[test]
 fn two_that_ask_at_once_install_once() -> Result<()> {
     let shop = workshop()?;
-    let ask = || {
-        shop.command(&["python"])
-            .env("STAND_IN_SECONDS", "1")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-    };
-    let (first, second) = (ask()?, ask()?);
-    let (first, second) = (first.wait_with_output()?, second.wait_with_output()?);
+    let (first, second) = shop.asked_twice(&["python"])?;
     assert_eq!(succeeded(&first)?, succeeded(&second)?);
     assert_eq!(shop.calls("-m pip"), 1);
     Ok(())

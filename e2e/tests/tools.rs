@@ -55,15 +55,7 @@ fn a_component_is_built_once_and_then_costs_nothing() -> Result<()> {
 #[test]
 fn two_that_ask_at_once_build_once() -> Result<()> {
     let shop = workshop()?;
-    let ask = || {
-        shop.command(&["path", "etcd"])
-            .env("STAND_IN_SECONDS", "1")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-    };
-    let (first, second) = (ask()?, ask()?);
-    let (first, second) = (first.wait_with_output()?, second.wait_with_output()?);
+    let (first, second) = shop.asked_twice(&["path", "etcd"])?;
     assert_eq!(succeeded(&first)?, succeeded(&second)?);
     assert_eq!(shop.calls("build"), 1);
     Ok(())

@@ -9,6 +9,8 @@ pub mod plan;
 mod standing;
 
 pub use self::{
-    decide::{Decision, Observed, Pace, Requeue, decide, decide_paused, left_alone, may_be_asked, paused},
+    decide::{
+        Decision, Failure, Observed, Pace, Requeue, decide, decide_paused, left_alone, may_be_asked, paused,
+    },
     events::{Event, Severity},
 };

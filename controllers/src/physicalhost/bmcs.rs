@@ -127,7 +127,7 @@ impl Bmcs {
         Ok(known)
     }
 
-    /// Whether a host's credentials should be read again before they are called wrong.
+    /// Leaves a BMC; whoever asks for it next reads its Secrets again.
     pub(super) fn forget(&self, key: &Key) {
         leave(self.lock().remove(key));
     }

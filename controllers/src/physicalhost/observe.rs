@@ -7,7 +7,7 @@ use beskar7_api::{
     PhysicalHost, annotations, conditions::host as reasons, physical_host::RedfishConnection, secret_keys,
 };
 use beskar7_core::host::{
-    self,
+    self, Observed,
     connection::{SecretView, Secrets},
     contact::{Contact, Trouble},
 };
@@ -29,13 +29,20 @@ pub(super) struct Found {
     pub(super) known: Option<Arc<Known>>,
 }
 
+impl Found {
+    /// As a decision takes it, with what went wrong when something was done last.
+    pub(super) fn observed(self, trouble: Option<Trouble>) -> Observed {
+        Observed { secrets: self.secrets, contact: self.contact, trouble, sight: None, cleaned: false }
+    }
+}
+
 /// Asks a host's BMC, after its Secrets where they were not read lately.
 pub(super) async fn observe(client: &Client, bmcs: &Bmcs, key: &Key, host: &PhysicalHost) -> Found {
     if let Some(known) = bmcs.fresh(key, &host.spec.redfish_connection) {
         match known.look().await {
             // They may have been changed a moment ago.
             Err(Error::BadCredentials { .. }) => bmcs.forget(key),
-            looked => return found(complete(), Ok(known), looked),
+            looked => return found(complete(), known, looked),
         }
     }
     let read = Read::of(client, host).await;
@@ -47,7 +54,7 @@ pub(super) async fn observe(client: &Client, bmcs: &Bmcs, key: &Key, host: &Phys
     match bmcs.take_up(key, read.settings(&host.spec.redfish_connection)) {
         Ok(known) => {
             let looked = known.look().await;
-            found(secrets, Ok(known), looked)
+            found(secrets, known, looked)
         }
         Err(error) => {
             let trouble = Trouble {
@@ -60,16 +67,12 @@ pub(super) async fn observe(client: &Client, bmcs: &Bmcs, key: &Key, host: &Phys
     }
 }
 
-fn found(
-    secrets: Secrets,
-    known: Result<Arc<Known>, ()>,
-    looked: Result<beskar7_redfish::System, Error>,
-) -> Found {
+fn found(secrets: Secrets, known: Arc<Known>, looked: Result<beskar7_redfish::System, Error>) -> Found {
     let contact = match looked {
         Ok(system) => Contact::Answered(Box::new(sighting::sighting(&system))),
         Err(error) => Contact::Failed(trouble::of_contact(&error)),
     };
-    Found { secrets, contact, known: known.ok() }
+    Found { secrets, contact, known: Some(known) }
 }
 
 /// Secrets that were complete when they were read last.

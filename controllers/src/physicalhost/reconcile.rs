@@ -8,7 +8,7 @@ use std::{
 
 use beskar7_api::{PhysicalHost, finalizers};
 use beskar7_core::host::{
-    self, Decision, Observed, Pace, Requeue,
+    self, Decision, Failure, Observed, Pace, Requeue,
     contact::{Contact, Parts, Trouble},
     plan::Plan,
 };
@@ -180,25 +180,24 @@ async fn steps(mut host: PhysicalHost, key: &Key, context: &Context) -> Result<A
         if let Contact::Answered(sighting) = &mut found.contact {
             sighting.parts = parts.take();
         }
+        let known = found.known.take();
         let observed = Observed {
-            secrets: found.secrets,
-            contact: found.contact,
-            trouble: context.last_trouble(key),
             sight: sight.take(),
             cleaned: std::mem::take(&mut cleaned),
+            ..found.observed(context.last_trouble(key))
         };
         let decision = host::decide(&host, &observed, context.pace, now());
         match say(&decision, &host, context).await? {
             Said::Now(now) => host = *now,
             Said::Stale => return Ok(again()),
         }
-        match act::act(&decision.plan, &host, found.known.as_deref(), &context.marks, now()).await? {
+        match act::act(&decision.plan, &host, known.as_deref(), &context.marks, now()).await? {
             Outcome::Nothing => {
                 context.trouble(key, None);
                 if news {
                     inventory::publish(&context.client, &host).await?;
                 }
-                parts = inventory_of(&host, &decision.plan, found.known.as_deref(), context).await;
+                parts = inventory_of(&host, &decision.plan, known.as_deref(), context).await;
                 if parts.is_some() {
                     continue;
                 }
@@ -230,22 +229,10 @@ async fn inventory_of(
     known: Option<&Known>,
     context: &Context,
 ) -> Option<Parts> {
-    match (plan, known) {
-        (Plan::Watch, Some(known)) => context.inventories.read_if_due(known, host).await,
-        (
-            Plan::Watch
-            | Plan::WaitForConsumer
-            | Plan::Install(_)
-            | Plan::TurnOn
-            | Plan::AwaitBoot
-            | Plan::WriteSeen(_)
-            | Plan::Power(_)
-            | Plan::Deprovision
-            | Plan::ClearClaim
-            | Plan::LetGo(_),
-            _,
-        ) => None,
+    if *plan != Plan::Watch {
+        return None;
     }
+    context.inventories.read_if_due(known?, host).await
 }
 
 /// Says what went wrong, and when it is tried again.
@@ -257,13 +244,7 @@ async fn failed_step(
 ) -> Result<Action, ReconcileError> {
     context.trouble(key, Some(trouble));
     let found = observe::observe(&context.client, &context.bmcs, key, &host).await;
-    let observed = Observed {
-        secrets: found.secrets,
-        contact: found.contact,
-        trouble: context.last_trouble(key),
-        sight: None,
-        cleaned: false,
-    };
+    let observed = found.observed(context.last_trouble(key));
     let decision = host::decide(&host, &observed, context.pace, now());
     match say(&decision, &host, context).await? {
         Said::Now(_) => next(decision.requeue, key, context),
@@ -308,7 +289,8 @@ fn again() -> Action {
 /// Turns the decision about when to look again into an action.
 fn next(requeue: Requeue, key: &Key, context: &Context) -> Result<Action, ReconcileError> {
     let after = match requeue {
-        Requeue::Failed => return Err(ReconcileError::Bmc),
+        Requeue::Failed(Failure::Secret) => return Err(ReconcileError::Secret),
+        Requeue::Failed(Failure::Bmc) => return Err(ReconcileError::Bmc),
         Requeue::Growing(longest) => context.backoffs.failed(key.clone()).min(spread(longest)),
         Requeue::OnChange => {
             context.backoffs.forget(key);

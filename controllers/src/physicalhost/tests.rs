@@ -196,7 +196,7 @@ async fn a_lost_race_is_no_failure_and_tells_nobody() {
 async fn failures_are_reported_and_tried_again() {
     let server = MockApiServer::new((403, Value::Null), 200);
     let error = reconciled(&server, host(json!({}))).await.unwrap_err();
-    assert_eq!(error.category(), "bmc");
+    assert_eq!(error.category(), "secret");
     assert_eq!(server.asked(), [SECRET, STATUS, EVENT, EVENT]);
     assert_eq!(server.body("/events")["reason"], "SecretGetFailed");
 

@@ -3,7 +3,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -57,6 +57,19 @@ impl Workshop {
     pub fn calls(&self, what: &str) -> usize {
         let calls = std::fs::read_to_string(self.at("calls")).unwrap_or_default();
         calls.lines().filter(|line| *line == what).count()
+    }
+
+    /// What two say that ask for the same at once, while the script takes its time.
+    pub fn asked_twice(&self, arguments: &[&str]) -> Result<(Output, Output)> {
+        let ask = || {
+            self.command(arguments)
+                .env("STAND_IN_SECONDS", "1")
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+        };
+        let (first, second) = (ask()?, ask()?);
+        Ok((first.wait_with_output()?, second.wait_with_output()?))
     }
 
     /// Waits until the script was asked for something, kills who asked, and waits until nothing of it is left.

@@ -75,7 +75,16 @@ pub enum Requeue {
     /// Soon, then less and less often, at least once per this time.
     Growing(Duration),
     /// It failed: as the retry policy says.
-    Failed,
+    Failed(Failure),
+}
+
+/// What failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// A Secret could not be read.
+    Secret,
+    /// The BMC did not answer, or did not do as it was told.
+    Bmc,
 }
 
 /// Whether a host is none of our business, whatever it says: nothing is read for it and nothing written.
@@ -113,9 +122,10 @@ pub fn may_be_asked(host: &PhysicalHost, secrets: &Secrets) -> bool {
 /// What follows from what is wanted and what was observed.
 #[must_use]
 pub fn decide(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timestamp) -> Decision {
-    let connection = match settings(namespace(host), &host.spec.redfish_connection, &observed.secrets) {
+    let settings = settings(namespace(host), &host.spec.redfish_connection, &observed.secrets);
+    let connection = match &settings {
         Settings::Complete => observed.contact.finding(),
-        Settings::Incomplete(finding) | Settings::Unreadable(finding) => finding,
+        Settings::Incomplete(finding) | Settings::Unreadable(finding) => finding.clone(),
     };
     let next = next_plan(host, observed, pace, now);
     let before = host.status.clone().unwrap_or_default();
@@ -140,7 +150,7 @@ pub fn decide(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timesta
     ] {
         set(&mut status.conditions, type_, finding, host.metadata.generation, now);
     }
-    let requeue = requeue(host, observed, &next, pace);
+    let requeue = requeue(&settings, observed, &next, pace);
     Decision { events: events(&before, &status), status, plan: next, requeue }
 }
 
@@ -212,15 +222,15 @@ fn parts_of(hardware: Hardware) -> Parts {
     }
 }
 
-fn requeue(host: &PhysicalHost, observed: &Observed, plan: &Plan, pace: Pace) -> Requeue {
-    match settings(namespace(host), &host.spec.redfish_connection, &observed.secrets) {
+fn requeue(settings: &Settings, observed: &Observed, plan: &Plan, pace: Pace) -> Requeue {
+    match settings {
         Settings::Incomplete(_) => return Requeue::Growing(LOOK_SOON),
-        Settings::Unreadable(_) => return Requeue::Failed,
+        Settings::Unreadable(_) => return Requeue::Failed(Failure::Secret),
         Settings::Complete => {}
     }
     match (&observed.contact, &observed.trouble) {
         (Contact::Failed(trouble), _) | (_, Some(trouble)) if !trouble.passes => Requeue::Growing(pace.poll),
-        (Contact::Failed(_), _) | (_, Some(_)) => Requeue::Failed,
+        (Contact::Failed(_), _) | (_, Some(_)) => Requeue::Failed(Failure::Bmc),
         (Contact::NotTried | Contact::Answered(_), None) => match plan {
             Plan::Watch | Plan::WaitForConsumer => Requeue::After(pace.poll),
             Plan::Install(_)

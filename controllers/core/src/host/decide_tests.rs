@@ -122,7 +122,7 @@ fn connection_settings_are_judged() {
             "False",
             SECRET_GET_FAILED,
             "the API server answered 403",
-            Requeue::Failed,
+            Requeue::Failed(Failure::Secret),
         ),
         (
             "no password",
@@ -185,7 +185,7 @@ fn connection_settings_are_judged() {
             "False",
             SECRET_GET_FAILED,
             "Secret metal/ca",
-            Requeue::Failed,
+            Requeue::Failed(Failure::Secret),
         ),
         (
             "credentials come first",
@@ -357,7 +357,7 @@ fn what_went_wrong_is_said_until_it_is_right() {
     for type_ in [conditions::host::PROVISIONED, conditions::READY] {
         assert_eq!(condition(&decision, type_), ("False", "SetBootISOFailed", "no drive takes an ISO"));
     }
-    assert_eq!(decision.requeue, Requeue::Failed);
+    assert_eq!(decision.requeue, Requeue::Failed(Failure::Bmc));
     assert!(matches!(decision.plan, Plan::Install(_)), "it is tried again");
     assert_eq!(decision.status.error_message.as_deref(), Some("no drive takes an ISO"));
     let right = decide(&host, &answered(PowerState::Off), PACE, at(2));
