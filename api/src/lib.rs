@@ -8,6 +8,7 @@ pub mod address;
 pub mod boot;
 mod cel;
 pub mod cluster;
+pub mod cluster_api;
 pub mod cluster_template;
 pub mod conditions;
 pub mod crd;

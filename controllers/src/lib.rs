@@ -13,9 +13,11 @@
     )
 )]
 
+pub mod caches;
 pub mod causes;
 pub mod clock;
 pub mod connection;
+pub mod controller;
 pub mod diagnostics;
 pub mod exit;
 pub mod leader;
@@ -26,6 +28,9 @@ pub mod physicalhost;
 pub mod preflight;
 pub mod retry;
 pub mod run;
+pub mod tell;
+pub mod watch;
+pub mod write;
 
 /// The version of this program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

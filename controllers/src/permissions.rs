@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use beskar7_api::GROUP;
+use beskar7_api::{GROUP, cluster_api};
 
 use crate::options::Options;
 
@@ -55,6 +55,7 @@ struct Line {
     only_if: fn(&Options) -> bool,
 }
 
+const READ: &[&str] = &["get", "list", "watch"];
 const READ_AND_PATCH: &[&str] = &["get", "list", "watch", "patch"];
 const ALWAYS: fn(&Options) -> bool = |_| true;
 
@@ -72,6 +73,54 @@ const TABLE: &[Line] = &[
         resource: "physicalhosts",
         subresource: Some("status"),
         verbs: &["patch"],
+        place: Where::Watched,
+        only_if: ALWAYS,
+    },
+    Line {
+        group: GROUP,
+        resource: "beskar7machines",
+        subresource: None,
+        verbs: READ_AND_PATCH,
+        place: Where::Watched,
+        only_if: ALWAYS,
+    },
+    Line {
+        group: GROUP,
+        resource: "beskar7machines",
+        subresource: Some("status"),
+        verbs: &["patch"],
+        place: Where::Watched,
+        only_if: ALWAYS,
+    },
+    Line {
+        group: GROUP,
+        resource: "beskar7clusters",
+        subresource: None,
+        verbs: READ_AND_PATCH,
+        place: Where::Watched,
+        only_if: ALWAYS,
+    },
+    Line {
+        group: GROUP,
+        resource: "beskar7clusters",
+        subresource: Some("status"),
+        verbs: &["patch"],
+        place: Where::Watched,
+        only_if: ALWAYS,
+    },
+    Line {
+        group: cluster_api::GROUP,
+        resource: "clusters",
+        subresource: None,
+        verbs: READ,
+        place: Where::Watched,
+        only_if: ALWAYS,
+    },
+    Line {
+        group: cluster_api::GROUP,
+        resource: "machines",
+        subresource: None,
+        verbs: READ,
         place: Where::Watched,
         only_if: ALWAYS,
     },

@@ -3,19 +3,16 @@
 //! Order at start: health server, API server and permissions, metrics and boot server, election, controllers.
 //! Order at the end: controllers, then the Lease (only when nothing writes any more), then the servers.
 
+mod controllers;
 mod signals;
 
-use std::sync::Arc;
-
-use beskar7_core::host::Pace;
-use kube::runtime::events::{Recorder, Reporter};
-use tokio::{
-    sync::watch,
-    task::{JoinHandle, JoinSet},
-};
+use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use self::signals::Signals;
+use self::{
+    controllers::{Controllers, Parts},
+    signals::Signals,
+};
 use crate::{
     clock,
     connection::{self, Connection, ConnectionError, Identity, IdentityError},
@@ -23,7 +20,6 @@ use crate::{
     exit::Exit,
     leader::{Elector, Ended, Gate, LEASE_NAME, LeaseRegister, Times, elector::Reports},
     options::Options,
-    physicalhost,
     preflight::{self, PreflightError},
 };
 
@@ -133,7 +129,7 @@ impl Manager<'_> {
         let exit = tokio::select! {
             () = signals.first() => Ok(Exit::Stopped),
             () = election.leading() => {
-                self.start(&mut controllers, leader_client, gate);
+                controllers.start(&self.parts(), &leader_client, gate);
                 tokio::select! {
                     () = signals.first() => Ok(Exit::Stopped),
                     ended = election.ended() => ended,
@@ -163,6 +159,15 @@ impl Manager<'_> {
         }
     }
 
+    fn parts(&self) -> Parts<'_> {
+        Parts {
+            options: self.options,
+            identity: &self.identity,
+            health: &self.health,
+            metrics: &self.metrics,
+        }
+    }
+
     fn election(&self, client: kube::Client, gate: Gate, namespace: Option<String>) -> Election {
         let (leading, receiver) = watch::channel(false);
         let release = CancellationToken::new();
@@ -186,57 +191,6 @@ impl Manager<'_> {
         tracing::info!(lease = LEASE_NAME, namespace, identity = %self.identity, "taking part in the election");
         let task = tokio::spawn(elector.run(release.clone()));
         Election { leading: receiver, release, task: Some(task), _sender: None }
-    }
-
-    /// Starts the controllers; their writes pass the fence, and they change machines only while the gate is open.
-    fn start(&self, controllers: &mut Controllers, client: kube::Client, gate: Gate) {
-        let options = self.options.clone();
-        let reporter =
-            Reporter { controller: LEASE_NAME.to_owned(), instance: Some(self.identity.as_str().to_owned()) };
-        let recorder = Recorder::new(client.clone(), reporter);
-        let hosts = Arc::new(physicalhost::Context::new(
-            client.clone(),
-            recorder,
-            self.metrics.clone(),
-            options.controllers.sync_period,
-            Pace {
-                poll: options.controllers.bmc_poll_interval,
-                boot: options.controllers.boot_timeout,
-                release: options.controllers.release_timeout,
-            },
-            Arc::new(move || gate.left(clock::uptime()).is_some()),
-        ));
-        let (health, stop) = (self.health.clone(), controllers.stop.clone());
-        controllers
-            .tasks
-            .spawn(async move { physicalhost::run(client, &options, hosts, health, stop).await });
-    }
-}
-
-/// The controllers that run.
-#[derive(Default)]
-struct Controllers {
-    tasks: JoinSet<()>,
-    stop: CancellationToken,
-}
-
-impl Controllers {
-    /// Ends when one of them does, by itself or by a panic.
-    async fn ended(&mut self) {
-        if self.tasks.join_next().await.is_none() {
-            std::future::pending().await
-        }
-    }
-
-    /// Lets running work finish; whether all of it did in time.
-    async fn stop(&mut self, limit: std::time::Duration) -> bool {
-        self.stop.cancel();
-        let all = async { while self.tasks.join_next().await.is_some() {} };
-        let idle = tokio::time::timeout(limit, all).await.is_ok();
-        if !idle {
-            tracing::warn!(?limit, "some work has not finished in time");
-        }
-        idle
     }
 }
 

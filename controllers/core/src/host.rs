@@ -8,9 +8,6 @@ pub mod hold;
 pub mod plan;
 mod standing;
 
-pub use self::{
-    decide::{
-        Decision, Failure, Observed, Pace, Requeue, decide, decide_paused, left_alone, may_be_asked, paused,
-    },
-    events::{Event, Severity},
+pub use self::decide::{
+    Decision, Failure, Observed, Pace, Requeue, decide, decide_paused, left_alone, may_be_asked, paused,
 };

@@ -17,4 +17,5 @@
 
 pub mod claim;
 pub mod conditions;
+pub mod events;
 pub mod host;

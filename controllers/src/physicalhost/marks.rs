@@ -3,21 +3,14 @@
 
 use beskar7_api::{PhysicalHost, annotations, finalizers};
 use beskar7_core::host::hold::Booting;
-use kube::{
-    Api, Client, ResourceExt as _,
-    api::{Patch, PatchParams},
-};
+use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 
 use super::ReconcileError;
+use crate::write::{self, merge};
 
-/// What became of a write.
-pub(super) enum Written {
-    /// The host is this now.
-    To(Box<PhysicalHost>),
-    /// The host changed or went meanwhile.
-    Stale,
-}
+/// What became of a write to a host.
+pub(super) type Written = write::Written<PhysicalHost>;
 
 /// Writes to hosts.
 pub(super) struct Marks {
@@ -77,18 +70,7 @@ impl Marks {
         self.patch(host, json!({ "metadata": { "finalizers": rest } })).await
     }
 
-    async fn patch(&self, host: &PhysicalHost, mut patch: Value) -> Result<Written, ReconcileError> {
-        let hosts: Api<PhysicalHost> =
-            Api::namespaced(self.client.clone(), &host.namespace().unwrap_or_default());
-        if let Some(metadata) = patch.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.insert("resourceVersion".to_owned(), json!(host.metadata.resource_version));
-        }
-        match hosts.patch(&host.name_any(), &PatchParams::default(), &Patch::Merge(&patch)).await {
-            Ok(host) => Ok(Written::To(Box::new(host))),
-            Err(kube::Error::Api(refusal)) if refusal.is_conflict() || refusal.is_not_found() => {
-                Ok(Written::Stale)
-            }
-            Err(error) => Err(ReconcileError::Write(Box::new(error))),
-        }
+    async fn patch(&self, host: &PhysicalHost, change: Value) -> Result<Written, ReconcileError> {
+        merge(&self.client, host, change).await.map_err(|error| ReconcileError::Write(Box::new(error)))
     }
 }

@@ -16,14 +16,12 @@ use beskar7_redfish::Guard;
 use jiff::Timestamp;
 use kube::{
     Client, ResourceExt as _,
-    api::ObjectMeta,
-    core::DeserializeGuard,
     runtime::{controller::Action, events::Recorder},
 };
 use tokio::time::Instant;
 
 use super::{
-    Key, NAME, ReconcileError,
+    NAME, ReconcileError,
     act::{self, Outcome},
     bmcs::{Bmcs, Known},
     inventory::{self, Inventories},
@@ -33,8 +31,10 @@ use super::{
 };
 use crate::{
     causes::causes,
+    controller::Reconciler,
     diagnostics::Metrics,
     retry::{Backoffs, spread},
+    watch::{Key, key},
 };
 
 /// No reconcile may take longer: turning a machine off politely, emptying it and turning it on takes its time.
@@ -57,8 +57,6 @@ pub struct Context {
     backoffs: Backoffs<Key>,
     /// What went wrong when a plan was carried out last, until it goes right.
     troubles: Mutex<HashMap<Key, Trouble>>,
-    /// Hosts that could not be parsed, and why, so that each is logged once.
-    unparsable: Mutex<HashMap<Key, String>>,
 }
 
 impl Context {
@@ -83,17 +81,7 @@ impl Context {
             metrics,
             sync_period,
             backoffs: Backoffs::new(),
-            unparsable: Mutex::default(),
         }
-    }
-
-    /// A host is gone.
-    pub(super) fn forget(&self, namespace: Option<&str>, name: &str) {
-        let key = (namespace.unwrap_or_default().to_owned(), name.to_owned());
-        self.backoffs.forget(&key);
-        self.bmcs.forget(&key);
-        self.trouble(&key, None);
-        self.unparsable.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
     }
 
     fn trouble(&self, key: &Key, trouble: Option<Trouble>) {
@@ -107,49 +95,47 @@ impl Context {
     fn last_trouble(&self, key: &Key) -> Option<Trouble> {
         self.troubles.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
-
-    /// Whether this failure to parse is a new one.
-    pub(super) fn first_failure_to_parse(&self, key: Key, error: &str) -> bool {
-        let mut unparsable = self.unparsable.lock().unwrap_or_else(PoisonError::into_inner);
-        unparsable.insert(key, error.to_owned()).as_deref() != Some(error)
-    }
-
-    fn parsed(&self, key: &Key) {
-        self.unparsable.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
-    }
 }
 
-/// Looks at a host once.
-pub(super) async fn reconcile(
-    guarded: Arc<DeserializeGuard<PhysicalHost>>,
-    context: Arc<Context>,
-) -> Result<Action, ReconcileError> {
-    let host = match &guarded.0 {
-        Ok(host) => host,
-        Err(invalid) => {
-            if context.first_failure_to_parse(key(&invalid.metadata), &invalid.error) {
-                tracing::error!(
-                    error = invalid.error,
-                    "the PhysicalHost can't be read; it is left alone until it changes"
-                );
-            }
-            return Ok(Action::await_change());
-        }
-    };
-    context.parsed(&key(&host.metadata));
-    let started = Instant::now();
-    let result = tokio::time::timeout(LIMIT, look(host, &context))
-        .await
-        .unwrap_or(Err(ReconcileError::TimedOut(LIMIT)));
-    context.metrics.reconciled(NAME, started.elapsed(), result.as_ref().err().map(ReconcileError::category));
-    result
+impl Reconciler for Context {
+    type Kind = PhysicalHost;
+    type Error = ReconcileError;
+    const NAME: &'static str = NAME;
+
+    async fn reconcile(self: Arc<Self>, host: Arc<PhysicalHost>) -> Result<Action, ReconcileError> {
+        let started = Instant::now();
+        let result = tokio::time::timeout(LIMIT, look(&host, &self))
+            .await
+            .unwrap_or(Err(ReconcileError::TimedOut(LIMIT)));
+        self.metrics.reconciled(NAME, started.elapsed(), result.as_ref().err().map(ReconcileError::category));
+        result
+    }
+
+    fn failed(&self, host: &PhysicalHost, error: &ReconcileError) -> Action {
+        let pause = self.backoffs.failed(key(host));
+        tracing::warn!(
+            controller = NAME,
+            host = host.name_any(),
+            namespace = host.namespace(),
+            error = causes(error),
+            again_in = ?pause,
+            "a reconcile failed"
+        );
+        Action::requeue(pause)
+    }
+
+    fn forget(&self, key: &Key) {
+        self.backoffs.forget(key);
+        self.bmcs.forget(key);
+        self.trouble(key, None);
+    }
 }
 
 async fn look(host: &PhysicalHost, context: &Context) -> Result<Action, ReconcileError> {
     if host::left_alone(host) {
         return Ok(Action::await_change());
     }
-    let key = key(&host.metadata);
+    let key = key(host);
     if host::paused(host) {
         let decision = host::decide_paused(host, now());
         return match say(&decision, host, context).await? {
@@ -212,7 +198,7 @@ async fn steps(mut host: PhysicalHost, key: &Key, context: &Context) -> Result<A
                 cleaned = true;
             }
             Outcome::Gone => {
-                context.forget(host.metadata.namespace.as_deref(), &key.1);
+                context.forget(key);
                 return Ok(Action::await_change());
             }
             Outcome::Stale => return Ok(again()),
@@ -302,28 +288,6 @@ fn next(requeue: Requeue, key: &Key, context: &Context) -> Result<Action, Reconc
         }
     };
     Ok(Action::requeue(after.min(spread(context.sync_period))))
-}
-
-/// When to try again after a failure.
-pub(super) fn failed(
-    guarded: &DeserializeGuard<PhysicalHost>,
-    error: &ReconcileError,
-    context: &Context,
-) -> Action {
-    let pause = context.backoffs.failed((guarded.namespace().unwrap_or_default(), guarded.name_any()));
-    tracing::warn!(
-        controller = NAME,
-        host = guarded.name_any(),
-        namespace = guarded.namespace(),
-        error = causes(error),
-        again_in = ?pause,
-        "a reconcile failed"
-    );
-    Action::requeue(pause)
-}
-
-fn key(metadata: &ObjectMeta) -> Key {
-    (metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default())
 }
 
 /// Whole seconds, as Kubernetes writes them.

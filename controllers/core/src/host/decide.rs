@@ -11,11 +11,12 @@ use jiff::Timestamp;
 
 use super::connection::{Secrets, Settings, settings};
 use super::contact::{Contact, Parts, Trouble};
-use super::events::{Event, events};
+use super::events::events;
 use super::hold::Hold;
 use super::plan::{Farewell, Plan, Sight, plan, plan_without_contact};
 use super::standing::standing;
 use crate::conditions::{Finding, Truth, set};
+use crate::events::Event;
 
 /// Somebody is expected to create or complete a Secret: look more often, but less and less.
 const LOOK_SOON: Duration = Duration::from_secs(60);

@@ -15,13 +15,12 @@ use super::{
     super::{
         connection::SecretView::{self, Absent, Found, Unreadable},
         contact::Sighting,
-        events::Severity,
         hold::Evidence,
         plan::{Boot, Seen},
     },
     *,
 };
-use crate::conditions::get;
+use crate::{conditions::get, events::Severity};
 
 const PACE: Pace =
     Pace { poll: Duration::from_secs(60), boot: Duration::from_secs(600), release: Duration::from_secs(600) };

@@ -1,0 +1,111 @@
+//! What the controllers know of the cluster: a cache of every kind that they look at, and the feeds that keep them
+//! current.
+
+use beskar7_api::{Beskar7Cluster, Beskar7Machine, PhysicalHost, cluster_api, labels};
+use kube::{
+    Api, Client,
+    core::{DeserializeGuard, NamespaceResourceScope},
+    runtime::watcher,
+};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    options::Options,
+    watch::{Cache, Feed, Watched},
+};
+
+/// A cache of every kind that the controllers look at; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Caches {
+    /// The hosts.
+    pub hosts: Cache<PhysicalHost>,
+    /// Our side of Machines.
+    pub machines: Cache<Beskar7Machine>,
+    /// Our side of Clusters.
+    pub clusters: Cache<Beskar7Cluster>,
+    /// Cluster API's Machines.
+    pub owner_machines: Cache<cluster_api::Machine>,
+    /// Cluster API's Clusters.
+    pub owner_clusters: Cache<cluster_api::Cluster>,
+}
+
+impl Caches {
+    /// Waits until each was filled once.
+    pub async fn filled(&self) {
+        self.hosts.filled().await;
+        self.machines.filled().await;
+        self.clusters.filled().await;
+        self.owner_machines.filled().await;
+        self.owner_clusters.filled().await;
+    }
+}
+
+/// What keeps the caches current.
+pub struct Feeds {
+    /// Of the hosts.
+    pub hosts: Feed<PhysicalHost>,
+    /// Of our side of Machines.
+    pub machines: Feed<Beskar7Machine>,
+    /// Of our side of Clusters.
+    pub clusters: Feed<Beskar7Cluster>,
+    /// Of Cluster API's Machines.
+    pub owner_machines: Feed<cluster_api::Machine>,
+    /// Of Cluster API's Clusters.
+    pub owner_clusters: Feed<cluster_api::Cluster>,
+}
+
+impl Feeds {
+    /// For what these options have us watch.
+    #[must_use]
+    pub fn new(client: &Client, options: &Options) -> Self {
+        // Only what is ours carries the filter's label: a Machine is looked at because its Beskar7Machine is.
+        let all = watcher::Config::default;
+        Self {
+            hosts: Feed::new("PhysicalHost", api(client, options), ours(options)),
+            machines: Feed::new("Beskar7Machine", api(client, options), ours(options)),
+            clusters: Feed::new("Beskar7Cluster", api(client, options), ours(options)),
+            owner_machines: Feed::new("Machine", api(client, options), all()),
+            owner_clusters: Feed::new("Cluster", api(client, options), all()),
+        }
+    }
+
+    /// What they keep current.
+    #[must_use]
+    pub fn caches(&self) -> Caches {
+        Caches {
+            hosts: self.hosts.cache(),
+            machines: self.machines.cache(),
+            clusters: self.clusters.cache(),
+            owner_machines: self.owner_machines.cache(),
+            owner_clusters: self.owner_clusters.cache(),
+        }
+    }
+
+    /// Begins to watch.
+    pub fn start(self, tasks: &mut JoinSet<()>, stop: &CancellationToken) {
+        tasks.spawn(self.hosts.run(stop.clone()));
+        tasks.spawn(self.machines.run(stop.clone()));
+        tasks.spawn(self.clusters.run(stop.clone()));
+        tasks.spawn(self.owner_machines.run(stop.clone()));
+        tasks.spawn(self.owner_clusters.run(stop.clone()));
+    }
+}
+
+fn api<K>(client: &Client, options: &Options) -> Api<DeserializeGuard<K>>
+where
+    K: Watched + kube::Resource<Scope = NamespaceResourceScope>,
+{
+    match options.watch_namespace() {
+        Some(namespace) => Api::namespaced(client.clone(), namespace),
+        None => Api::all(client.clone()),
+    }
+}
+
+/// With `--watch-filter` only what carries its label.
+fn ours(options: &Options) -> watcher::Config {
+    match options.watch_filter() {
+        Some(value) => watcher::Config::default().labels(&format!("{}={value}", labels::WATCH_FILTER)),
+        None => watcher::Config::default(),
+    }
+}

@@ -1,0 +1,121 @@
+//! The controllers that run on the replica that leads.
+
+use std::{sync::Arc, time::Duration};
+
+use beskar7_core::host::Pace;
+use kube::{
+    Client,
+    runtime::events::{Recorder, Reporter},
+};
+use tokio::{sync::mpsc::UnboundedReceiver, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    caches::{Caches, Feeds},
+    clock,
+    connection::Identity,
+    controller::{self, Reconciler, STUCK},
+    diagnostics::{Health, Metrics, Pulse},
+    leader::{Gate, LEASE_NAME},
+    options::Options,
+    physicalhost,
+    watch::{Cache, Key},
+};
+
+/// What readiness waits for on the replica that leads.
+const CACHES: &str = "the caches";
+
+/// What controllers are made of.
+pub(super) struct Parts<'a> {
+    pub(super) options: &'a Options,
+    pub(super) identity: &'a Identity,
+    pub(super) health: &'a Health,
+    pub(super) metrics: &'a Metrics,
+}
+
+/// The controllers that run.
+#[derive(Default)]
+pub(super) struct Controllers {
+    tasks: JoinSet<()>,
+    stop: CancellationToken,
+}
+
+impl Controllers {
+    /// Starts them; their writes pass the fence of `client`, and they change machines only while the gate is open.
+    pub(super) fn start(&mut self, parts: &Parts<'_>, client: &Client, gate: Gate) {
+        let options = parts.options;
+        let reporter = Reporter {
+            controller: LEASE_NAME.to_owned(),
+            instance: Some(parts.identity.as_str().to_owned()),
+        };
+        let recorder = Recorder::new(client.clone(), reporter);
+        let mut feeds = Feeds::new(client, options);
+        let caches = feeds.caches();
+
+        let hosts = physicalhost::Context::new(
+            client.clone(),
+            recorder,
+            parts.metrics.clone(),
+            options.controllers.sync_period,
+            Pace {
+                poll: options.controllers.bmc_poll_interval,
+                boot: options.controllers.boot_timeout,
+                release: options.controllers.release_timeout,
+            },
+            Arc::new(move || gate.left(clock::uptime()).is_some()),
+        );
+        let concurrency = options.controllers.physicalhost_concurrency;
+        self.run(hosts, &caches, caches.hosts.clone(), feeds.hosts.changes(), concurrency, parts.health);
+
+        feeds.start(&mut self.tasks, &self.stop);
+        let (health, stop) = (parts.health.clone(), self.stop.clone());
+        health.wait_for(CACHES);
+        self.tasks.spawn(async move {
+            tokio::select! {
+                () = caches.filled() => health.passed(CACHES),
+                () = stop.cancelled() => {}
+            }
+            stop.cancelled().await;
+        });
+    }
+
+    /// Runs a controller as soon as everything that it may look at is known.
+    fn run<R: Reconciler>(
+        &mut self,
+        reconciler: R,
+        caches: &Caches,
+        cache: Cache<R::Kind>,
+        keys: UnboundedReceiver<Key>,
+        concurrency: u16,
+        health: &Health,
+    ) {
+        let pulse = Pulse::new(R::NAME, STUCK);
+        health.watch(&pulse);
+        let (caches, stop) = (caches.clone(), self.stop.clone());
+        self.tasks.spawn(async move {
+            tokio::select! {
+                () = caches.filled() => {}
+                () = stop.cancelled() => return,
+            }
+            controller::run(Arc::new(reconciler), cache, keys, concurrency, pulse, stop).await;
+        });
+    }
+
+    /// Ends when one of them does, by itself or by a panic.
+    pub(super) async fn ended(&mut self) {
+        if self.tasks.join_next().await.is_none() {
+            std::future::pending().await
+        }
+    }
+
+    /// Lets running work finish; whether all of it did in time.
+    pub(super) async fn stop(&mut self, limit: Duration) -> bool {
+        self.stop.cancel();
+        let all = async { while self.tasks.join_next().await.is_some() {} };
+        let idle = tokio::time::timeout(limit, all).await.is_ok();
+        if !idle {
+            tracing::warn!(?limit, "some work has not finished in time");
+        }
+        idle
+    }
+}

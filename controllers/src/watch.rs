@@ -1,0 +1,219 @@
+//! Watching: one watch and one cache per kind, however many controllers look at it.
+//!
+//! A feed keeps its cache current and tells every listener the keys of what changed. kube's own shared streams are not
+//! used: an object that comes and goes quickly can stall them for good.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Debug,
+    sync::Arc,
+};
+
+use futures::{StreamExt as _, TryStreamExt as _};
+use kube::{
+    Api, Resource,
+    core::DeserializeGuard,
+    runtime::{
+        WatchStreamExt as _,
+        reflector::{ObjectRef, Store, store::Writer},
+        watcher::{self, Event, watcher},
+    },
+};
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+
+use crate::causes::causes;
+
+/// An object of a known kind: its namespace and name.
+pub type Key = (String, String);
+
+/// A kind that can be watched.
+pub trait Watched:
+    Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static
+{
+}
+impl<K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static> Watched for K {}
+
+/// The key of an object.
+pub fn key(object: &impl Resource) -> Key {
+    let metadata = object.meta();
+    (metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default())
+}
+
+/// What is known of the objects of a kind; cheap to clone. What can't be read is not in it.
+#[derive(Debug, Clone)]
+pub struct Cache<K: Watched>(Store<K>);
+
+impl<K: Watched> Cache<K> {
+    /// The object of this key.
+    #[must_use]
+    pub fn get(&self, key: &Key) -> Option<Arc<K>> {
+        self.0.get(&reference(key))
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn all(&self) -> Vec<Arc<K>> {
+        self.0.state()
+    }
+
+    /// Waits until it was filled once.
+    pub async fn filled(&self) {
+        // Only an ended feed makes this fail, and then everything ends.
+        if self.0.wait_until_ready().await.is_err() {
+            std::future::pending().await
+        }
+    }
+
+    /// The same as kube's runtime wants it.
+    pub(crate) fn store(&self) -> &Store<K> {
+        &self.0
+    }
+}
+
+/// Keeps a cache current.
+pub struct Feed<K: Watched> {
+    kind: &'static str,
+    api: Api<DeserializeGuard<K>>,
+    config: watcher::Config,
+    writer: Writer<K>,
+    listeners: Vec<UnboundedSender<Key>>,
+    /// What can't be read, and why, so that each is logged once.
+    unreadable: HashMap<Key, String>,
+    /// What was there before a new list.
+    before: HashSet<Key>,
+}
+
+impl<K: Watched> Feed<K> {
+    /// For the objects of an API; `kind` is its name in logs.
+    #[must_use]
+    pub fn new(kind: &'static str, api: Api<DeserializeGuard<K>>, config: watcher::Config) -> Self {
+        Self {
+            kind,
+            api,
+            config,
+            writer: Writer::new(()),
+            listeners: Vec::new(),
+            unreadable: HashMap::new(),
+            before: HashSet::new(),
+        }
+    }
+
+    /// What it keeps current.
+    #[must_use]
+    pub fn cache(&self) -> Cache<K> {
+        Cache(self.writer.as_reader())
+    }
+
+    /// The keys of what is new, changed or gone, from the beginning on. The cache shows it already.
+    pub fn changes(&mut self) -> UnboundedReceiver<Key> {
+        let (sender, receiver) = unbounded_channel();
+        self.listeners.push(sender);
+        receiver
+    }
+
+    /// Watches until `stop`.
+    pub async fn run(mut self, stop: CancellationToken) {
+        let events = watcher(self.api.clone(), self.config.clone()).default_backoff();
+        let mut events = std::pin::pin!(events.take_until(stop.cancelled_owned()));
+        loop {
+            match events.try_next().await {
+                Ok(Some(event)) => self.take(event),
+                Ok(None) => break,
+                Err(error) => {
+                    tracing::warn!(kind = self.kind, error = causes(&error), "watching failed; trying again");
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event<DeserializeGuard<K>>) {
+        match event {
+            Event::Apply(object) => {
+                let key = key(&object);
+                match self.read(object, &key) {
+                    Ok(object) => self.writer.apply_watcher_event(&Event::Apply(object)),
+                    // It is as if it were gone, until somebody mends it.
+                    Err(()) => self.drop_from_cache(&key),
+                }
+                self.tell(&key);
+            }
+            Event::Delete(object) => {
+                let key = key(&object);
+                self.unreadable.remove(&key);
+                self.drop_from_cache(&key);
+                self.tell(&key);
+            }
+            Event::Init => {
+                self.before = self.keys();
+                self.writer.apply_watcher_event(&Event::Init);
+            }
+            Event::InitApply(object) => {
+                let key = key(&object);
+                if let Ok(object) = self.read(object, &key) {
+                    self.writer.apply_watcher_event(&Event::InitApply(object));
+                }
+            }
+            // The cache shows a new list only when it is complete.
+            Event::InitDone => {
+                self.writer.apply_watcher_event(&Event::InitDone);
+                let now = self.keys();
+                tracing::info!(kind = self.kind, objects = now.len(), "the cache is filled");
+                let all: HashSet<Key> = std::mem::take(&mut self.before).into_iter().chain(now).collect();
+                all.iter().for_each(|key| self.tell(key));
+            }
+        }
+    }
+
+    fn read(&mut self, object: DeserializeGuard<K>, key: &Key) -> Result<K, ()> {
+        match object.0 {
+            Ok(mut object) => {
+                self.unreadable.remove(key);
+                // Nobody reads who wrote which field, and it is the larger part of many objects.
+                object.meta_mut().managed_fields = None;
+                Ok(object)
+            }
+            Err(invalid) => {
+                let before = self.unreadable.insert(key.clone(), invalid.error.clone());
+                if before.as_ref() != Some(&invalid.error) {
+                    let (namespace, name) = key;
+                    tracing::error!(
+                        kind = self.kind,
+                        namespace,
+                        name,
+                        error = invalid.error,
+                        "the object can't be read; it is left alone until it changes"
+                    );
+                }
+                Err(())
+            }
+        }
+    }
+
+    fn drop_from_cache(&mut self, key: &Key) {
+        if let Some(object) = self.cache().get(key) {
+            self.writer.apply_watcher_event(&Event::Delete(object.as_ref().clone()));
+        }
+    }
+
+    fn keys(&self) -> HashSet<Key> {
+        self.cache().all().iter().map(|object| key(object.as_ref())).collect()
+    }
+
+    fn tell(&self, key: &Key) {
+        for listener in &self.listeners {
+            // A listener that is gone wants to know nothing.
+            let _gone = listener.send(key.clone());
+        }
+    }
+}
+
+/// Refers to an object, as kube's runtime does.
+pub(crate) fn reference<K: Resource<DynamicType = ()>>((namespace, name): &Key) -> ObjectRef<K> {
+    ObjectRef::new(name).within(namespace)
+}
+
+#[cfg(test)]
+#[path = "watch_tests.rs"]
+mod tests;
