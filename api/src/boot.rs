@@ -54,6 +54,17 @@ pub enum BootParameterMechanism {
     UefiTarget,
 }
 
+impl BootParameterMechanism {
+    /// As it is written in manifests.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ISOOverlay => "ISOOverlay",
+            Self::UefiTarget => "UefiTarget",
+        }
+    }
+}
+
 /// The digest algorithm of a checksum.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use beskar7_api::{
     HostState, PhysicalHost, annotations,
+    boot::BootParameterMechanism,
     conditions::host::REDFISH_CONNECTION_READY,
     hardware::{Architecture, Disk, Hardware},
     labels,
@@ -46,6 +47,8 @@ pub struct Candidate<'a> {
     pub size: Size,
     /// Its processors' architecture.
     pub architecture: Option<Architecture>,
+    /// How kernel parameters reach a kernel on it.
+    pub parameters_by: BootParameterMechanism,
     /// Whom it was last bound for.
     pub last_owner: Option<&'a str>,
     /// Who holds it.
@@ -106,6 +109,7 @@ impl<'a> Candidate<'a> {
             architecture: hardware
                 .and_then(|hardware| hardware.cpu.as_ref()?.architecture)
                 .or(spec.architecture),
+            parameters_by: spec.boot_parameter_mechanism,
             last_owner: annotation(annotations::LAST_OWNER),
             claim: ClaimFields {
                 consumer: spec.consumer_ref.as_ref(),

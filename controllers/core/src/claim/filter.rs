@@ -53,6 +53,8 @@ pub enum Rejection {
     Labels,
     /// It is in another zone.
     Zone,
+    /// Kernel parameters reach its kernel in another way, if at all.
+    BootParameters,
     /// Too few cores.
     Cores,
     /// Nobody knows its cores yet.
@@ -133,7 +135,11 @@ fn not_for_this_wish(wish: &Wish<'_>, host: &Candidate<'_>) -> Option<Rejection>
     if wish.selector.is_some_and(|selector| !labels::fit(host.labels, selector)) {
         return Some(Rejection::Labels);
     }
-    wish.zone.is_some_and(|zone| host.zone() != Some(zone)).then_some(Rejection::Zone)
+    if wish.zone.is_some_and(|zone| host.zone() != Some(zone)) {
+        return Some(Rejection::Zone);
+    }
+    let in_vain = wish.parameters_by.is_some_and(|ways| !ways.contains(&host.parameters_by));
+    in_vain.then_some(Rejection::BootParameters)
 }
 
 fn too_small(wish: &Wish<'_>, host: &Candidate<'_>) -> Option<Rejection> {

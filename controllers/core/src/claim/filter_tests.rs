@@ -1,6 +1,7 @@
 //! Tables over the filter.
 
 use beskar7_api::{
+    boot::BootParameterMechanism::{self, ISOOverlay, UefiTarget},
     physical_host::Reservation,
     selector::{HardwareRequirements, LabelSelector},
 };
@@ -109,6 +110,31 @@ fn a_host_fits_the_wish_or_not_for_one_reason() {
         let expected = expected.map_or(Verdict::Fits, Verdict::Rejected);
         assert_eq!(verdict(&wish, patch.clone()), expected, "{patch}");
     }
+}
+
+#[test]
+fn kernel_parameters_must_reach_the_kernel_where_there_are_any() {
+    let by = |way: BootParameterMechanism| json!({"spec": {"bootParameterMechanism": way.name()}});
+    let unsaid = json!({});
+    let ways: [Option<&[BootParameterMechanism]>; 4] =
+        [None, Some(&[UefiTarget]), Some(&[ISOOverlay, UefiTarget]), Some(&[])];
+    for (patch, fits) in [
+        (unsaid, [true, false, true, false]),
+        (by(ISOOverlay), [true, false, true, false]),
+        (by(UefiTarget), [true, true, true, false]),
+    ] {
+        for (parameters_by, fits) in ways.into_iter().zip(fits) {
+            let expected = if fits { Verdict::Fits } else { Verdict::Rejected(Rejection::BootParameters) };
+            let wish = Wish { parameters_by, ..wish() };
+            assert_eq!(verdict(&wish, patch.clone()), expected, "{patch} for {parameters_by:?}");
+        }
+    }
+    // After the zone, before the size.
+    let requirements: HardwareRequirements = serde_json::from_value(json!({"minCPUCores": 99})).unwrap();
+    let picky = Wish { parameters_by: Some(&[UefiTarget]), requirements: Some(&requirements), ..wish() };
+    assert_eq!(verdict(&picky, json!({})), Verdict::Rejected(Rejection::BootParameters));
+    let zoned = Wish { zone: Some("b"), ..picky };
+    assert_eq!(verdict(&zoned, json!({})), Verdict::Rejected(Rejection::Zone));
 }
 
 #[test]

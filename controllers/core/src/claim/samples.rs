@@ -76,6 +76,7 @@ pub(super) fn wish() -> Wish<'static> {
         selector: None,
         requirements: None,
         zone: None,
+        parameters_by: None,
         reservation: ReservationRule::Unreserved,
     }
 }

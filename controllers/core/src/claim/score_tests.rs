@@ -1,6 +1,6 @@
 //! Tables over the choice of a host, what is said when there is none, and who is woken.
 
-use beskar7_api::{PhysicalHost, selector::HardwareRequirements};
+use beskar7_api::{PhysicalHost, boot::BootParameterMechanism::UefiTarget, selector::HardwareRequirements};
 use serde_json::json;
 
 use super::{
@@ -147,6 +147,11 @@ fn who_waits_is_told_why() {
             "0 of 12 hosts match: 7 claimed, 3 zone ≠ a, 2 memory < 64Gi",
         ),
         (picky, one(json!({})), "0 of 1 host matches: 1 architecture ≠ arm64"),
+        (
+            Wish { parameters_by: Some(&[UefiTarget]), ..wish() },
+            one(json!({})),
+            "0 of 1 host matches: 1 bootParameterMechanism ≠ UefiTarget",
+        ),
         (
             picky,
             one(json!({"status": {"hardwareDetails": {"cpu": {"cores": 2}}}})),

@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use beskar7_api::hardware::Architecture;
+use beskar7_api::{boot::BootParameterMechanism, hardware::Architecture};
 
 use super::{
     filter::{Rejection, Verdict},
@@ -77,6 +77,7 @@ fn text(reason: Rejection, wish: &Wish<'_>) -> String {
         Rejection::DiskUnknown => "disks unknown",
         Rejection::ArchitectureUnknown => "architecture unknown",
         Rejection::Zone => return format!("zone ≠ {}", wish.zone.unwrap_or_default()),
+        Rejection::BootParameters => return ways(wish.parameters_by.unwrap_or_default()),
         Rejection::Cores => return format!("cores < {}", number(wanted.and_then(|w| w.min_cpu_cores))),
         Rejection::Memory => return format!("memory < {}Gi", number(wanted.and_then(|w| w.min_memory_gb))),
         Rejection::Disk => return format!("disk < {}G", number(wanted.and_then(|w| w.min_disk_gb))),
@@ -86,4 +87,9 @@ fn text(reason: Rejection, wish: &Wish<'_>) -> String {
         },
     };
     fixed.to_owned()
+}
+
+fn ways(ways: &[BootParameterMechanism]) -> String {
+    let names: Vec<&str> = ways.iter().map(|way| way.name()).collect();
+    format!("bootParameterMechanism ≠ {}", names.join(" or "))
 }

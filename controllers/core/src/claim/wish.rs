@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use beskar7_api::{
+    boot::BootParameterMechanism,
     physical_host::Reservation,
     selector::{HardwareRequirements, LabelSelector},
 };
@@ -26,6 +27,8 @@ pub struct Wish<'a> {
     pub requirements: Option<&'a HardwareRequirements>,
     /// The zone that a host must be in.
     pub zone: Option<&'a str>,
+    /// The ways by which kernel parameters may reach its kernel; nothing where it needs none.
+    pub parameters_by: Option<&'a [BootParameterMechanism]>,
     /// How it stands with hosts that are kept for somebody.
     pub reservation: ReservationRule<'a>,
 }

@@ -5,7 +5,7 @@ use std::{
     sync::LazyLock,
 };
 
-use beskar7_api::reference::ObjectReference;
+use beskar7_api::{boot::BootParameterMechanism, reference::ObjectReference};
 use beskar7_core::claim::{
     self, Candidate, ClaimFields, ClaimId, Custody, Identity, Intended, Kept, Order, ReservationRule, Size,
     Step, Verdict, Why, Wish,
@@ -64,6 +64,7 @@ fn candidate(at: usize, host: &Host) -> Candidate<'static> {
         reserved_for: None,
         size: Size::default(),
         architecture: None,
+        parameters_by: BootParameterMechanism::default(),
         last_owner: None,
         claim: ClaimFields {
             consumer: host.consumer.map(|reference| &REFERENCES[&(reference.who, reference.uid)]),
@@ -85,6 +86,7 @@ fn wish(who: usize) -> Wish<'static> {
         selector: None,
         requirements: None,
         zone: None,
+        parameters_by: None,
         reservation: ReservationRule::Unreserved,
     }
 }
