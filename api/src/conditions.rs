@@ -99,6 +99,28 @@ pub mod machine {
     pub const RELEASE_PHYSICAL_HOST_FAILED: &str = "ReleasePhysicalHostFailed";
     /// The Machine's bootstrap data is not there yet.
     pub const WAITING_FOR_BOOTSTRAP_DATA: &str = "WaitingForBootstrapData";
+    /// The Secret with the Machine's bootstrap data is gone, or holds nothing.
+    pub const BOOTSTRAP_SECRET_NOT_USABLE: &str = "BootstrapSecretNotUsable";
+    /// No Machine owns it yet.
+    pub const WAITING_FOR_OWNER_MACHINE: &str = "WaitingForOwnerMachine";
+    /// The Cluster is not there, or its infrastructure is not ready yet.
+    pub const WAITING_FOR_CLUSTER_INFRASTRUCTURE: &str = "WaitingForClusterInfrastructure";
+    /// What the spec asks for can't be carried out.
+    pub const SPEC_NOT_USABLE: &str = "SpecNotUsable";
+    /// A PhysicalHost was chosen and is being bound.
+    pub const BINDING_PHYSICAL_HOST: &str = "BindingPhysicalHost";
+    /// A PhysicalHost is bound.
+    pub const PHYSICAL_HOST_BOUND: &str = "PhysicalHostBound";
+    /// The host is paused, or moved away: nothing is done with it.
+    pub const PHYSICAL_HOST_PAUSED: &str = "PhysicalHostPaused";
+    /// It had a host and lost it; it gets no other.
+    pub const PHYSICAL_HOST_LOST: &str = "PhysicalHostLost";
+    /// The host boots.
+    pub const PROVISIONING: &str = "Provisioning";
+    /// The host was seen to boot.
+    pub const PROVISIONED: &str = "Provisioned";
+    /// The host is being turned off and cleaned.
+    pub const RELEASING_PHYSICAL_HOST: &str = "ReleasingPhysicalHost";
 }
 
 /// Conditions of a Beskar7Cluster.

@@ -34,6 +34,9 @@ pub mod annotations {
     pub const LAST_OWNER: &str = "beskar7.infrastructure.cluster.x-k8s.io/last-owner";
     /// On a PhysicalHost: this claim is released. Its consumer writes it, or a person though the consumer is gone.
     pub const RELEASE: &str = "beskar7.infrastructure.cluster.x-k8s.io/release";
+    /// On a consumer that is being deleted: let it go though its host is not seen off and clean. The host stays back until
+    /// it is.
+    pub const FORCE_RELEASE: &str = "beskar7.infrastructure.cluster.x-k8s.io/force-release";
     /// On a Secret: the only BMC addresses that its credentials may be sent to, separated by commas.
     pub const BMC_ADDRESSES: &str = "beskar7.infrastructure.cluster.x-k8s.io/bmc-addresses";
     /// On a HostClaim: restart the machine once; value `{"mode":"soft"}` or `{"mode":"hard"}`.

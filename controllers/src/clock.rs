@@ -1,7 +1,9 @@
-//! The clock that leadership is measured by: it never goes back, and it runs on while the machine sleeps.
+//! Clocks: the one that leadership is measured by, which never goes back and runs on while the machine sleeps, and the
+//! one on the wall.
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Time since the machine started.
@@ -11,6 +13,13 @@ use rustix::time::{ClockId, clock_gettime};
 pub fn uptime() -> Duration {
     let time = clock_gettime(ClockId::Boottime);
     Duration::new(time.tv_sec.try_into().unwrap_or_default(), time.tv_nsec.try_into().unwrap_or_default())
+}
+
+/// The time on the wall, in whole seconds, as Kubernetes writes it.
+#[must_use]
+pub fn now() -> Timestamp {
+    let now = Timestamp::now();
+    Timestamp::from_second(now.as_second()).unwrap_or(now)
 }
 
 #[cfg(test)]

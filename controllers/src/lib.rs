@@ -13,8 +13,11 @@
     )
 )]
 
+pub mod beskar7machine;
 pub mod caches;
 pub mod causes;
+pub mod chance;
+pub mod claim;
 pub mod clock;
 pub mod connection;
 pub mod controller;

@@ -137,6 +137,10 @@ pub struct Controllers {
     #[arg(long, env = "BESKAR7_PHYSICALHOST_CONCURRENCY", hide_env_values = true, value_name = "N",
           value_parser = clap::value_parser!(u16).range(1..), default_value = "500")]
     pub physicalhost_concurrency: u16,
+    /// How many Beskar7Machines are worked on at the same time
+    #[arg(long, env = "BESKAR7_BESKAR7MACHINE_CONCURRENCY", hide_env_values = true, value_name = "N",
+          value_parser = clap::value_parser!(u16).range(1..), default_value = "50")]
+    pub beskar7machine_concurrency: u16,
     /// How often a BMC is asked while nothing happens
     #[arg(long, env = "BESKAR7_BMC_POLL_INTERVAL", hide_env_values = true, value_name = "DURATION",
           value_parser = duration::parse, default_value = "1m")]
@@ -145,7 +149,8 @@ pub struct Controllers {
     #[arg(long, env = "BESKAR7_BOOT_TIMEOUT", hide_env_values = true, value_name = "DURATION",
           value_parser = duration::parse, default_value = "15m")]
     pub boot_timeout: Duration,
-    /// How long the deletion of a host waits for a BMC that does not turn the machine off
+    /// How long the deletion of a host waits for a BMC that does not turn the machine off, and that of a Beskar7Machine
+    /// for its host until it says how to go on without
     #[arg(long, env = "BESKAR7_RELEASE_TIMEOUT", hide_env_values = true, value_name = "DURATION",
           value_parser = duration::parse, default_value = "10m")]
     pub release_timeout: Duration,

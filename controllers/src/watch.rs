@@ -20,7 +20,10 @@ use kube::{
     },
 };
 use serde::de::DeserializeOwned;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{
+    mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    watch::{Receiver, Sender},
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::causes::causes;
@@ -43,32 +46,36 @@ pub fn key(object: &impl Resource) -> Key {
 
 /// What is known of the objects of a kind; cheap to clone. What can't be read is not in it.
 #[derive(Debug, Clone)]
-pub struct Cache<K: Watched>(Store<K>);
+pub struct Cache<K: Watched> {
+    store: Store<K>,
+    /// Not the store's own signal: of several who wait for that one, one is woken.
+    filled: Receiver<bool>,
+}
 
 impl<K: Watched> Cache<K> {
     /// The object of this key.
     #[must_use]
     pub fn get(&self, key: &Key) -> Option<Arc<K>> {
-        self.0.get(&reference(key))
+        self.store.get(&reference(key))
     }
 
     /// All of them.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<K>> {
-        self.0.state()
+        self.store.state()
     }
 
     /// Waits until it was filled once.
     pub async fn filled(&self) {
         // Only an ended feed makes this fail, and then everything ends.
-        if self.0.wait_until_ready().await.is_err() {
+        if self.filled.clone().wait_for(|filled| *filled).await.is_err() {
             std::future::pending().await
         }
     }
 
     /// The same as kube's runtime wants it.
     pub(crate) fn store(&self) -> &Store<K> {
-        &self.0
+        &self.store
     }
 }
 
@@ -83,6 +90,7 @@ pub struct Feed<K: Watched> {
     unreadable: HashMap<Key, String>,
     /// What was there before a new list.
     before: HashSet<Key>,
+    filled: Sender<bool>,
 }
 
 impl<K: Watched> Feed<K> {
@@ -97,13 +105,14 @@ impl<K: Watched> Feed<K> {
             listeners: Vec::new(),
             unreadable: HashMap::new(),
             before: HashSet::new(),
+            filled: Sender::new(false),
         }
     }
 
     /// What it keeps current.
     #[must_use]
     pub fn cache(&self) -> Cache<K> {
-        Cache(self.writer.as_reader())
+        Cache { store: self.writer.as_reader(), filled: self.filled.subscribe() }
     }
 
     /// The keys of what is new, changed or gone, from the beginning on. The cache shows it already.
@@ -162,6 +171,7 @@ impl<K: Watched> Feed<K> {
                 tracing::info!(kind = self.kind, objects = now.len(), "the cache is filled");
                 let all: HashSet<Key> = std::mem::take(&mut self.before).into_iter().chain(now).collect();
                 all.iter().for_each(|key| self.tell(key));
+                self.filled.send_replace(true);
             }
         }
     }

@@ -75,6 +75,18 @@ async fn every_listener_is_told_what_came_changed_and_went() {
 }
 
 #[tokio::test]
+async fn all_who_wait_for_a_cache_are_woken() {
+    let mut feed = feed();
+    let waiting: Vec<_> =
+        (0..3).map(|_| feed.cache()).map(|cache| tokio::spawn(async move { cache.filled().await })).collect();
+    tokio::task::yield_now().await;
+    list(&mut feed, vec![]);
+    for one in waiting {
+        tokio::time::timeout(std::time::Duration::from_secs(10), one).await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
 async fn what_cannot_be_read_is_as_if_it_were_gone_until_somebody_mends_it() {
     let mut feed = feed();
     let (cache, mut changes) = (feed.cache(), feed.changes());

@@ -13,6 +13,10 @@ mod images;
 mod kills;
 #[path = "manager/life.rs"]
 mod life;
+#[path = "manager/machines.rs"]
+mod machines;
+#[path = "manager/owners.rs"]
+mod owners;
 #[path = "manager/setup.rs"]
 mod setup;
 #[path = "manager/start.rs"]

@@ -37,6 +37,17 @@ pub struct Finding {
     pub message: String,
 }
 
+impl Finding {
+    /// For the condition Paused, as Cluster API words it: why it is paused, if it is.
+    #[must_use]
+    pub fn paused(why: Option<String>) -> Self {
+        match why {
+            Some(message) => Self { truth: Truth::True, reason: "Paused", message },
+            None => Self { truth: Truth::False, reason: "NotPaused", message: String::new() },
+        }
+    }
+}
+
 /// The condition of a type, if there is one.
 #[must_use]
 pub fn get<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {

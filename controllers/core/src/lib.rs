@@ -19,3 +19,4 @@ pub mod claim;
 pub mod conditions;
 pub mod events;
 pub mod host;
+pub mod machine;

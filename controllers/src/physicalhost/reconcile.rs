@@ -13,7 +13,6 @@ use beskar7_core::host::{
     plan::Plan,
 };
 use beskar7_redfish::Guard;
-use jiff::Timestamp;
 use kube::{
     Client, ResourceExt as _,
     runtime::{controller::Action, events::Recorder},
@@ -31,6 +30,7 @@ use super::{
 };
 use crate::{
     causes::causes,
+    clock::now,
     controller::Reconciler,
     diagnostics::Metrics,
     retry::{Backoffs, spread},
@@ -288,10 +288,4 @@ fn next(requeue: Requeue, key: &Key, context: &Context) -> Result<Action, Reconc
         }
     };
     Ok(Action::requeue(after.min(spread(context.sync_period))))
-}
-
-/// Whole seconds, as Kubernetes writes them.
-fn now() -> Timestamp {
-    let now = Timestamp::now();
-    Timestamp::from_second(now.as_second()).unwrap_or(now)
 }

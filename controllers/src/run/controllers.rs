@@ -7,11 +7,16 @@ use kube::{
     Client,
     runtime::events::{Recorder, Reporter},
 };
-use tokio::{sync::mpsc::UnboundedReceiver, task::JoinSet};
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, unbounded_channel},
+    task::JoinSet,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    beskar7machine,
     caches::{Caches, Feeds},
+    claim::Register,
     clock,
     connection::Identity,
     controller::{self, Reconciler, STUCK},
@@ -52,6 +57,7 @@ impl Controllers {
         let mut feeds = Feeds::new(client, options);
         let caches = feeds.caches();
 
+        self.start_machines(parts, client, &recorder, &mut feeds);
         let hosts = physicalhost::Context::new(
             client.clone(),
             recorder,
@@ -77,6 +83,25 @@ impl Controllers {
             }
             stop.cancelled().await;
         });
+    }
+
+    fn start_machines(&mut self, parts: &Parts<'_>, client: &Client, recorder: &Recorder, feeds: &mut Feeds) {
+        let controllers = &parts.options.controllers;
+        let (caches, register) = (feeds.caches(), Arc::new(Register::default()));
+        let (wakes, freed) = beskar7machine::Wakes::new(feeds);
+        let (keys, woken) = unbounded_channel();
+        let machines = beskar7machine::Context::new(
+            client.clone(),
+            recorder.clone(),
+            parts.metrics.clone(),
+            caches.clone(),
+            register.clone(),
+            freed,
+            (controllers.sync_period, controllers.release_timeout),
+        );
+        self.tasks.spawn(wakes.run(caches.clone(), register, keys, self.stop.clone()));
+        let concurrency = controllers.beskar7machine_concurrency;
+        self.run(machines, &caches, caches.machines.clone(), woken, concurrency, parts.health);
     }
 
     /// Runs a controller as soon as everything that it may look at is known.

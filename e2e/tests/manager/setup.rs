@@ -125,7 +125,7 @@ pub async fn make_host(client: &Client, namespace: &str, name: &str, more: &Valu
     Ok(())
 }
 
-fn merge(into: &mut Value, from: &Value) {
+pub fn merge(into: &mut Value, from: &Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
             for (key, value) in from {

@@ -58,4 +58,7 @@ pub struct Consumer<'a> {
     pub on_hold: bool,
     /// Whether its machine has been running: then it never takes another host (a Beskar7Machine with a providerID).
     pub settled: bool,
+    /// Whether a person said that it may go before its host is seen off and clean. The host is then cleaned without
+    /// it, and nobody else gets it before that.
+    pub forced: bool,
 }

@@ -90,5 +90,6 @@ pub(super) fn consumer(intent: Option<&str>) -> Consumer<'_> {
         deleting: false,
         on_hold: false,
         settled: false,
+        forced: false,
     }
 }

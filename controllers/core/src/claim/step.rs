@@ -335,7 +335,10 @@ fn leaving(
     };
     let id = Some(intent.claim_id.as_str());
     match whose(intent, host) {
-        Whose::Mine | Whose::MineWiped if host.claim.released == id => Step::Wait(Wait::Deprovisioning),
+        Whose::Mine | Whose::MineWiped if host.claim.released == id => {
+            // Released is for good: the host is cleaned whether or not anybody waits for it.
+            if consumer.forced && consumer.deleting { done } else { Step::Wait(Wait::Deprovisioning) }
+        }
         Whose::Mine | Whose::MineWiped => Step::ReleaseHost(intent.claim_id.clone()),
         Whose::NotMine if host.claim.fence == id => done,
         // A host that was looked at before the giving up, and found free, was another version than this one: whoever

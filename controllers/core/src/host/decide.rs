@@ -23,10 +23,6 @@ const LOOK_SOON: Duration = Duration::from_secs(60);
 /// While something happens with a machine.
 const LOOK_OFTEN: Duration = Duration::from_secs(5);
 
-/// Reasons of the condition Paused, as Cluster API words them.
-const PAUSED: &str = "Paused";
-const NOT_PAUSED: &str = "NotPaused";
-
 /// What was observed for one host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
@@ -105,11 +101,7 @@ pub fn paused(host: &PhysicalHost) -> bool {
 #[must_use]
 pub fn decide_paused(host: &PhysicalHost, now: Timestamp) -> Decision {
     let mut status = host.status.clone().unwrap_or_default();
-    let finding = Finding {
-        truth: Truth::True,
-        reason: PAUSED,
-        message: format!("The annotation {} is set", annotations::PAUSED),
-    };
+    let finding = Finding::paused(Some(format!("The annotation {} is set", annotations::PAUSED)));
     set(&mut status.conditions, conditions::PAUSED, &finding, host.metadata.generation, now);
     Decision { status, events: Vec::new(), plan: Plan::Watch, requeue: Requeue::OnChange }
 }
@@ -141,7 +133,7 @@ pub fn decide(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timesta
         Truth::True | Truth::Unknown => None,
     };
     status.observed_generation = host.metadata.generation;
-    let not_paused = Finding { truth: Truth::False, reason: NOT_PAUSED, message: String::new() };
+    let not_paused = Finding::paused(None);
     for (type_, finding) in [
         (conditions::READY, &standing.ready),
         (conditions::host::REDFISH_CONNECTION_READY, &connection),

@@ -158,6 +158,7 @@ pub fn consumer(
         deleting: consumer.deleting,
         on_hold: false,
         settled: consumer.settled,
+        forced: false,
     };
     let ask = |order, seen| claim::next(&observed, &wish(who), order, &intended(seen), &referring);
     let mut step = ask(Order::HostThenConsumer, seen);

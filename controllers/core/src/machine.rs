@@ -1,0 +1,14 @@
+//! What follows for a Beskar7Machine: whether it may look for a host, what it wants of one, what its host is told to
+//! boot, and what is said of it. How it gets its host is [`crate::claim`].
+
+mod boot;
+mod gate;
+mod standing;
+mod wanting;
+
+pub use self::{
+    boot::{Order, order},
+    gate::{BootstrapData, Obstacle, Owner, Surroundings, bootstrap_secret, obstacle, on_hold},
+    standing::{Course, Decision, decide, provider_id},
+    wanting::{Wanting, reservation},
+};

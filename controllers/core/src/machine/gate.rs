@@ -1,0 +1,150 @@
+//! The order of the contract: what must be there before a machine may look for a host.
+
+use beskar7_api::{Beskar7Cluster, Beskar7Machine, annotations, cluster_api, conditions::machine as reasons};
+
+use super::boot::order;
+
+/// The Machine that owns a Beskar7Machine.
+#[derive(Debug, Clone, Copy)]
+pub enum Owner<'a> {
+    /// No owner reference names one yet.
+    Unset,
+    /// One is named, and is not there.
+    Gone(&'a str),
+    /// This one.
+    There(&'a cluster_api::Machine),
+}
+
+/// What a Beskar7Machine stands among.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The Machine that owns it.
+    pub owner: Owner<'a>,
+    /// The Cluster of that Machine.
+    pub cluster: Option<&'a cluster_api::Cluster>,
+    /// Our side of that Cluster.
+    pub infrastructure: Option<&'a Beskar7Cluster>,
+}
+
+impl<'a> Surroundings<'a> {
+    /// The Machine, where it is there.
+    #[must_use]
+    pub fn machine(&self) -> Option<&'a cluster_api::Machine> {
+        match self.owner {
+            Owner::There(machine) => Some(machine),
+            Owner::Unset | Owner::Gone(_) => None,
+        }
+    }
+}
+
+/// What stands in the way of looking for a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Obstacle {
+    /// In one word.
+    pub reason: &'static str,
+    /// For people.
+    pub message: String,
+    /// Whether nothing tells us when it goes away: a Secret is not watched.
+    pub unwatched: bool,
+}
+
+impl Obstacle {
+    fn watched(reason: &'static str, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into(), unwatched: false }
+    }
+}
+
+/// What was found of the Secret with a Machine's bootstrap data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BootstrapData {
+    /// There is none, and none is wanted.
+    NotWanted,
+    /// It is there.
+    There,
+    /// No such Secret.
+    Absent(String),
+    /// The Secret has no data under `value`.
+    Empty(String),
+    /// It can't be read.
+    Unreadable {
+        /// The Secret.
+        name: String,
+        /// Why.
+        error: String,
+    },
+}
+
+/// Why a machine is to be left as it is, if it is: paused, by itself or with its Cluster.
+#[must_use]
+pub fn on_hold(machine: &Beskar7Machine, cluster: Option<&cluster_api::Cluster>) -> Option<String> {
+    let annotated =
+        machine.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(annotations::PAUSED));
+    match cluster {
+        Some(cluster) if cluster.spec.paused == Some(true) => Some("Cluster.spec.paused is true".to_owned()),
+        Some(_) | None if annotated => Some(format!("The annotation {} is set", annotations::PAUSED)),
+        Some(_) | None => None,
+    }
+}
+
+/// What stands in the way of looking for a host, in the order of the contract; nothing, when it may.
+#[must_use]
+pub fn obstacle(machine: &Beskar7Machine, around: &Surroundings<'_>) -> Option<Obstacle> {
+    let owner = match around.owner {
+        Owner::There(owner) => owner,
+        Owner::Unset => {
+            let told = "No Machine owns this Beskar7Machine yet. Cluster API sets the owner reference; one that was \
+                        made by hand needs a Machine whose infrastructureRef names it";
+            return Some(Obstacle::watched(reasons::WAITING_FOR_OWNER_MACHINE, told));
+        }
+        Owner::Gone(name) => {
+            let told = format!("The Machine {name} that owns this Beskar7Machine does not exist");
+            return Some(Obstacle::watched(reasons::WAITING_FOR_OWNER_MACHINE, told));
+        }
+    };
+    let name = &owner.spec.cluster_name;
+    let Some(cluster) = around.cluster else {
+        let told = format!("The Cluster {name} does not exist");
+        return Some(Obstacle::watched(reasons::WAITING_FOR_CLUSTER_INFRASTRUCTURE, told));
+    };
+    if !infrastructure_provisioned(cluster) {
+        let told = format!("The infrastructure of Cluster {name} is not ready: its Beskar7Cluster says why");
+        return Some(Obstacle::watched(reasons::WAITING_FOR_CLUSTER_INFRASTRUCTURE, told));
+    }
+    if owner.spec.bootstrap.data_secret_name.is_none() {
+        let told = "The Machine's bootstrap data is not made yet: its bootstrap configuration says why";
+        return Some(Obstacle::watched(reasons::WAITING_FOR_BOOTSTRAP_DATA, told));
+    }
+    let unusable = order(&machine.spec).err()?;
+    Some(Obstacle::watched(reasons::SPEC_NOT_USABLE, unusable))
+}
+
+fn infrastructure_provisioned(cluster: &cluster_api::Cluster) -> bool {
+    let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
+    initialization.is_some_and(|initialization| initialization.infrastructure_provisioned == Some(true))
+}
+
+/// The Secret with a Machine's bootstrap data, if it has one.
+#[must_use]
+pub fn bootstrap_secret<'a>(around: &Surroundings<'a>) -> Option<&'a str> {
+    around.machine()?.spec.bootstrap.data_secret_name.as_deref().filter(|name| !name.is_empty())
+}
+
+impl BootstrapData {
+    /// What stands in the way, if it is not as it should be. A machine that is booted without its data never becomes a
+    /// node, so no host is taken for it.
+    #[must_use]
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        let message = match self {
+            Self::NotWanted | Self::There => return None,
+            Self::Absent(name) => format!(
+                "The Secret {name} with the Machine's bootstrap data does not exist any more: delete the Machine, or \
+                 restore the Secret"
+            ),
+            Self::Empty(name) => format!("The Secret {name} holds no bootstrap data under the key value"),
+            Self::Unreadable { name, error } => {
+                format!("The Secret {name} with the Machine's bootstrap data can't be read: {error}")
+            }
+        };
+        Some(Obstacle { reason: reasons::BOOTSTRAP_SECRET_NOT_USABLE, message, unwatched: true })
+    }
+}

@@ -1,0 +1,278 @@
+//! Where a machine stands, and in which words that is said.
+
+use beskar7_api::{
+    Beskar7Machine, Beskar7MachineStatus, PhysicalHost, annotations, conditions,
+    conditions::{host as host_reasons, machine as reasons},
+    initialization::Initialization,
+    labels,
+    machine::MachinePhase,
+    reference::ObjectReference,
+};
+use jiff::Timestamp;
+
+use super::gate::Obstacle;
+use crate::{
+    conditions::{Finding, Truth, get, set},
+    events::{Event, Severity, changed},
+    host::hold::Progress,
+};
+
+/// What became of a look at a machine.
+#[derive(Debug, Clone)]
+pub enum Course<'a> {
+    /// It is to be left as it is, for this reason.
+    Paused(&'a str),
+    /// Something must be there first.
+    Blocked(&'a Obstacle),
+    /// No host fits; the text counts why.
+    Searching(&'a str),
+    /// A host was chosen, `<namespace>/<name>`, and is not bound yet.
+    Binding(&'a str),
+    /// This host is its own.
+    Held(&'a PhysicalHost),
+    /// Its host, `<namespace>/<name>`, is paused or moved away.
+    HostPaused(&'a str),
+    /// It had a host, and has none any more.
+    Lost,
+    /// Its host is being given back; `overdue` when that takes longer than it should.
+    Releasing {
+        /// The host, while it is there.
+        host: Option<&'a PhysicalHost>,
+        /// Whether it takes longer than it should.
+        overdue: bool,
+    },
+}
+
+/// What is said of a machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    /// The status to write.
+    pub status: Beskar7MachineStatus,
+    /// What people are told.
+    pub events: Vec<Event>,
+}
+
+/// The identity of a machine on this host, as its Node will carry it.
+#[must_use]
+pub fn provider_id(host: &PhysicalHost) -> String {
+    format!("b7://{}", name(host))
+}
+
+/// What is said of a machine.
+#[must_use]
+pub fn decide(machine: &Beskar7Machine, course: &Course<'_>, now: Timestamp) -> Decision {
+    let before = machine.status.clone().unwrap_or_default();
+    let mut status = before.clone();
+    let generation = machine.metadata.generation;
+    let paused = match course {
+        Course::Paused(why) => Finding::paused(Some((*why).to_owned())),
+        Course::Blocked(_)
+        | Course::Searching(_)
+        | Course::Binding(_)
+        | Course::Held(_)
+        | Course::HostPaused(_)
+        | Course::Lost
+        | Course::Releasing { .. } => Finding::paused(None),
+    };
+    set(&mut status.conditions, conditions::PAUSED, &paused, generation, now);
+    if let Course::Paused(_) = course {
+        return Decision { status, events: Vec::new() };
+    }
+    status.observed_generation = generation;
+    status.phase = Some(phase(machine, course));
+    remember(&mut status, course);
+    let associated = associated(course);
+    let ready = ready(machine, course, &associated);
+    status.ready = ready.truth == Truth::True;
+    if status.ready {
+        status.initialization = Some(Initialization { provisioned: Some(true) });
+    }
+    for (type_, finding) in [
+        (conditions::READY, &ready),
+        (reasons::INFRASTRUCTURE_READY, &ready),
+        (reasons::PHYSICAL_HOST_ASSOCIATED, &associated),
+    ] {
+        set(&mut status.conditions, type_, finding, generation, now);
+    }
+    let events = events(&before, &status);
+    Decision { status, events }
+}
+
+fn phase(machine: &Beskar7Machine, course: &Course<'_>) -> MachinePhase {
+    match course {
+        Course::Releasing { .. } => MachinePhase::Deleting,
+        Course::Lost => MachinePhase::Failed,
+        Course::Paused(_) | Course::Blocked(_) => MachinePhase::Pending,
+        Course::Searching(_) | Course::Binding(_) => MachinePhase::Associating,
+        Course::Held(host) if is_provisioned(machine, host) => MachinePhase::Provisioned,
+        Course::Held(_) => MachinePhase::Provisioning,
+        Course::HostPaused(_) if machine.spec.provider_id.is_some() => MachinePhase::Provisioned,
+        Course::HostPaused(_) => MachinePhase::Provisioning,
+    }
+}
+
+/// What is known of the host stays known while it can't be looked at.
+fn remember(status: &mut Beskar7MachineStatus, course: &Course<'_>) {
+    match course {
+        Course::Held(host) => {
+            status.host_ref = Some(host_reference(host));
+            status.addresses = addresses(host);
+            status.failure_domain = zone(host);
+        }
+        Course::Lost | Course::Blocked(_) | Course::Searching(_) => status.host_ref = None,
+        Course::Paused(_) | Course::Binding(_) | Course::HostPaused(_) | Course::Releasing { .. } => {}
+    }
+}
+
+fn host_reference(host: &PhysicalHost) -> ObjectReference {
+    ObjectReference {
+        api_version: Some(format!("{}/{}", beskar7_api::GROUP, beskar7_api::VERSION)),
+        kind: Some("PhysicalHost".to_owned()),
+        namespace: host.metadata.namespace.clone(),
+        name: host.metadata.name.clone(),
+        uid: host.metadata.uid.clone(),
+        ..ObjectReference::default()
+    }
+}
+
+/// What was declared, else what was discovered.
+fn addresses(host: &PhysicalHost) -> Vec<beskar7_api::address::MachineAddress> {
+    match host.spec.addresses.is_empty() {
+        false => host.spec.addresses.clone(),
+        true => host.status.as_ref().map(|status| status.addresses.clone()).unwrap_or_default(),
+    }
+}
+
+fn zone(host: &PhysicalHost) -> Option<String> {
+    host.metadata.labels.as_ref()?.get(labels::ZONE).cloned()
+}
+
+/// Seen to have booted for this claim, and known to Cluster API by its identity.
+fn is_provisioned(machine: &Beskar7Machine, host: &PhysicalHost) -> bool {
+    let seen = |claim: &String| Progress::of(host, claim) == Progress::Seen;
+    machine.spec.provider_id.is_some() && host.spec.claim_id.as_ref().is_some_and(seen)
+}
+
+fn not(reason: &'static str, message: impl Into<String>) -> Finding {
+    Finding { truth: Truth::False, reason, message: message.into() }
+}
+
+fn associated(course: &Course<'_>) -> Finding {
+    match course {
+        Course::Held(host) => Finding {
+            truth: Truth::True,
+            reason: reasons::PHYSICAL_HOST_BOUND,
+            message: format!("PhysicalHost {}", name(host)),
+        },
+        Course::Blocked(obstacle) => not(obstacle.reason, &obstacle.message),
+        Course::Searching(counts) => not(reasons::WAITING_FOR_PHYSICAL_HOST, *counts),
+        Course::Binding(host) => {
+            not(reasons::BINDING_PHYSICAL_HOST, format!("PhysicalHost {host} was chosen"))
+        }
+        Course::HostPaused(host) => not(
+            reasons::PHYSICAL_HOST_PAUSED,
+            format!("PhysicalHost {host} is paused: nothing is done with it"),
+        ),
+        Course::Lost => not(
+            reasons::PHYSICAL_HOST_LOST,
+            "Its PhysicalHost was taken from it, and it gets no other: delete the Machine, or let a \
+             MachineHealthCheck replace it",
+        ),
+        Course::Paused(why) => not(reasons::PHYSICAL_HOST_NOT_READY, *why),
+        Course::Releasing { host: None, .. } => not(reasons::RELEASING_PHYSICAL_HOST, "It is being deleted"),
+        Course::Releasing { host: Some(host), overdue: false } => not(
+            reasons::RELEASING_PHYSICAL_HOST,
+            format!("PhysicalHost {} is turned off and cleaned first", name(host)),
+        ),
+        Course::Releasing { host: Some(host), overdue: true } => not(
+            reasons::RELEASE_PHYSICAL_HOST_FAILED,
+            format!(
+                "PhysicalHost {host} could not be turned off and cleaned yet ({why}): see its conditions. Who is sure \
+                 that its machine does no harm sets the annotation {force} on this Beskar7Machine; the host stays back \
+                 until it is clean",
+                host = name(host),
+                why = host_trouble(host).unwrap_or(host_reasons::DEPROVISIONING),
+                force = annotations::FORCE_RELEASE,
+            ),
+        ),
+    }
+}
+
+fn ready(machine: &Beskar7Machine, course: &Course<'_>, associated: &Finding) -> Finding {
+    let Course::Held(host) = course else { return associated.clone() };
+    if is_provisioned(machine, host) {
+        return Finding { truth: Truth::True, reason: reasons::PROVISIONED, message: String::new() };
+    }
+    // Of what a BMC said nothing is repeated here: who owns the cluster may not know the BMC.
+    match host_trouble(host) {
+        Some(reason) => not(
+            reasons::PHYSICAL_HOST_ERROR,
+            format!("PhysicalHost {} says {reason}: see its conditions", name(host)),
+        ),
+        None => not(reasons::PHYSICAL_HOST_NOT_READY, format!("PhysicalHost {} boots", name(host))),
+    }
+}
+
+/// What is wrong with a host while it is provisioned or deprovisioned, in the word of its condition.
+fn host_trouble(host: &PhysicalHost) -> Option<&str> {
+    let status = host.status.as_ref()?;
+    let wrong =
+        |type_: &str| get(&status.conditions, type_).filter(|found| found.status == Truth::False.as_str());
+    if let Some(connection) = wrong(host_reasons::REDFISH_CONNECTION_READY) {
+        return Some(&connection.reason);
+    }
+    let on_the_way = [
+        host_reasons::NOT_CLAIMED,
+        host_reasons::PROVISIONING,
+        host_reasons::DEPROVISIONING,
+        host_reasons::WAITING_FOR_BOOT_INFO,
+    ];
+    let provisioned = wrong(host_reasons::PROVISIONED)?;
+    (!on_the_way.contains(&provisioned.reason.as_str())).then_some(provisioned.reason.as_str())
+}
+
+fn name(host: &PhysicalHost) -> String {
+    let text = |part: &Option<String>| part.clone().unwrap_or_default();
+    format!("{}/{}", text(&host.metadata.namespace), text(&host.metadata.name))
+}
+
+/// A change of phase, and what goes wrong or right again.
+fn events(before: &Beskar7MachineStatus, after: &Beskar7MachineStatus) -> Vec<Event> {
+    let associated = get(&after.conditions, reasons::PHYSICAL_HOST_ASSOCIATED);
+    let mut events = Vec::new();
+    if before.phase != after.phase
+        && let Some(phase) = after.phase
+    {
+        let note = match (phase, associated) {
+            (MachinePhase::Provisioning | MachinePhase::Provisioned, Some(found)) => found.message.clone(),
+            (
+                MachinePhase::Pending
+                | MachinePhase::Associating
+                | MachinePhase::Provisioning
+                | MachinePhase::Provisioned
+                | MachinePhase::Failed
+                | MachinePhase::Deleting,
+                Some(_) | None,
+            ) => String::new(),
+        };
+        let reason = format!("{phase:?}");
+        events.push(Event { severity: Severity::Normal, reason, note, action: "ChangePhase" });
+    }
+    let ready = changed(&before.conditions, &after.conditions, reasons::INFRASTRUCTURE_READY, "Provision");
+    events.extend(ready.filter(is_news));
+    events
+}
+
+/// Stages on the way are told by the change of phase already.
+fn is_news(event: &Event) -> bool {
+    ![
+        reasons::WAITING_FOR_OWNER_MACHINE,
+        reasons::WAITING_FOR_CLUSTER_INFRASTRUCTURE,
+        reasons::WAITING_FOR_BOOTSTRAP_DATA,
+        reasons::BINDING_PHYSICAL_HOST,
+        reasons::PHYSICAL_HOST_NOT_READY,
+        reasons::RELEASING_PHYSICAL_HOST,
+        reasons::PROVISIONED,
+    ]
+    .contains(&event.reason.as_str())
+}

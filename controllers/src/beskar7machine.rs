@@ -1,0 +1,16 @@
+//! The Beskar7Machine controller: finds a host for a Machine, has it booted, and gives it back. It never talks to a BMC:
+//! it writes what it wants into the host, and the PhysicalHost controller makes it so.
+
+mod around;
+mod claims;
+mod error;
+mod reconcile;
+mod report;
+mod wake;
+
+pub use self::{error::ReconcileError, reconcile::Context, wake::Wakes};
+
+/// Its name in logs and metrics.
+pub const NAME: &str = "beskar7machine";
+/// Its kind.
+pub(crate) const KIND: &str = "Beskar7Machine";

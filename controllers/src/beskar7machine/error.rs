@@ -1,0 +1,47 @@
+//! How a look at a Beskar7Machine can fail.
+
+use std::time::Duration;
+
+use crate::chance::NoChance;
+
+/// Why it has to be tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReconcileError {
+    /// The machine or a host could not be read.
+    #[error("the machine or its host can't be read")]
+    Read(#[source] Box<kube::Error>),
+    /// The machine or a host could not be written.
+    #[error("the machine or its host can't be written")]
+    Write(#[source] Box<kube::Error>),
+    /// What is to be written could not be made into a patch.
+    #[error("the machine can't be written as JSON")]
+    Json(#[source] serde_json::Error),
+    /// No claim ID could be drawn.
+    #[error(transparent)]
+    Chance(#[from] NoChance),
+    /// It hung.
+    #[error("not done within {0:?}")]
+    TimedOut(Duration),
+}
+
+impl ReconcileError {
+    /// The kind of failure, for metrics: few values, which stay.
+    #[must_use]
+    pub const fn category(&self) -> &'static str {
+        match self {
+            Self::Read(_) => "read",
+            Self::Write(_) => "write",
+            Self::Json(_) => "json",
+            Self::Chance(_) => "chance",
+            Self::TimedOut(_) => "timeout",
+        }
+    }
+}
+
+pub(super) fn read(error: kube::Error) -> ReconcileError {
+    ReconcileError::Read(Box::new(error))
+}
+
+pub(super) fn write(error: kube::Error) -> ReconcileError {
+    ReconcileError::Write(Box::new(error))
+}

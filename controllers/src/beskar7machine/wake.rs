@@ -1,0 +1,147 @@
+//! Who is to look again when something changes.
+
+use std::{collections::HashMap, sync::Arc};
+
+use beskar7_api::{PhysicalHost, annotations};
+use kube::ResourceExt as _;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+
+use super::KIND;
+use crate::{
+    caches::{Caches, Feeds},
+    claim::{ConsumerId, Register},
+    watch::Key,
+};
+
+/// What may wake a machine.
+pub struct Wakes {
+    machines: UnboundedReceiver<Key>,
+    hosts: UnboundedReceiver<Key>,
+    owner_machines: UnboundedReceiver<Key>,
+    owner_clusters: UnboundedReceiver<Key>,
+    clusters: UnboundedReceiver<Key>,
+    freed: UnboundedReceiver<Key>,
+    /// What was last seen of a Cluster and of its Beskar7Cluster: most of their changes concern no machine.
+    seen: HashMap<Key, Gist>,
+}
+
+/// What of a Cluster concerns its machines: whether it is paused, whether its infrastructure is there, and the
+/// generation of its Beskar7Cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Gist {
+    paused: bool,
+    provisioned: bool,
+    generation: Option<i64>,
+}
+
+impl Wakes {
+    /// Listens to everything that concerns machines. What is sent into the sender is a host that was chosen and given
+    /// up again.
+    #[must_use]
+    pub fn new(feeds: &mut Feeds) -> (Self, UnboundedSender<Key>) {
+        let (sender, freed) = unbounded_channel();
+        let wakes = Self {
+            machines: feeds.machines.changes(),
+            hosts: feeds.hosts.changes(),
+            owner_machines: feeds.owner_machines.changes(),
+            owner_clusters: feeds.owner_clusters.changes(),
+            clusters: feeds.clusters.changes(),
+            freed,
+            seen: HashMap::new(),
+        };
+        (wakes, sender)
+    }
+
+    /// Sends the keys of machines that are to look again, until `stop`.
+    pub async fn run(
+        mut self,
+        caches: Caches,
+        register: Arc<Register>,
+        keys: UnboundedSender<Key>,
+        stop: CancellationToken,
+    ) {
+        loop {
+            let woken = tokio::select! {
+                Some(machine) = self.machines.recv() => own(machine, &caches, &register),
+                Some(host) = self.hosts.recv() => of_host(&host, &caches, &register),
+                Some(host) = self.freed.recv() => of_host(&host, &caches, &register),
+                // A Beskar7Machine has the name of its Machine.
+                Some(machine) = self.owner_machines.recv() => vec![machine],
+                Some(cluster) = self.owner_clusters.recv() => self.of_cluster(&cluster, &caches),
+                Some(cluster) = self.clusters.recv() => self.of_infrastructure(&cluster, &caches),
+                () = stop.cancelled() => return,
+                else => return,
+            };
+            for key in woken {
+                // Nobody listens any more only when everything ends.
+                let _ended = keys.send(key);
+            }
+        }
+    }
+
+    fn of_cluster(&mut self, key: &Key, caches: &Caches) -> Vec<Key> {
+        let now = gist(key, caches);
+        let before = self.seen.insert(key.clone(), now.clone());
+        if before == Some(now) { Vec::new() } else { machines_of(key, caches) }
+    }
+
+    fn of_infrastructure(&mut self, (namespace, name): &Key, caches: &Caches) -> Vec<Key> {
+        let clusters = caches.owner_clusters.all();
+        let named = clusters.iter().filter(|cluster| {
+            let reference = cluster.spec.infrastructure_ref.as_ref();
+            cluster.namespace().as_ref() == Some(namespace)
+                && reference.is_some_and(|reference| reference.name == *name)
+        });
+        named.flat_map(|cluster| self.of_cluster(&(namespace.clone(), cluster.name_any()), caches)).collect()
+    }
+}
+
+fn gist(key: &Key, caches: &Caches) -> Gist {
+    let Some(cluster) = caches.owner_clusters.get(key) else { return Gist::default() };
+    let status = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
+    let reference = cluster.spec.infrastructure_ref.as_ref();
+    let ours = reference.and_then(|found| caches.clusters.get(&(key.0.clone(), found.name.clone())));
+    Gist {
+        paused: cluster.spec.paused == Some(true),
+        provisioned: status.is_some_and(|status| status.infrastructure_provisioned == Some(true)),
+        generation: ours.and_then(|ours| ours.metadata.generation),
+    }
+}
+
+/// The machines of a Cluster.
+fn machines_of((namespace, name): &Key, caches: &Caches) -> Vec<Key> {
+    let all = caches.owner_machines.all();
+    all.iter()
+        .filter(|machine| {
+            machine.namespace().as_ref() == Some(namespace) && machine.spec.cluster_name == *name
+        })
+        .map(|machine| (namespace.clone(), machine.name_any()))
+        .collect()
+}
+
+fn own(machine: Key, caches: &Caches, register: &Register) -> Vec<Key> {
+    let consumer = ConsumerId { kind: KIND, key: machine.clone() };
+    let found = caches.machines.get(&machine);
+    let intent = found.as_ref().and_then(|found| found.annotations().get(annotations::CLAIM));
+    register.saw_consumer(&consumer, intent.map(String::as_str));
+    vec![machine]
+}
+
+fn of_host(host: &Key, caches: &Caches, register: &Register) -> Vec<Key> {
+    let found = caches.hosts.get(host);
+    let holder = found.as_deref().and_then(holder);
+    let concerned = register.saw_host(host, found.as_deref(), holder);
+    concerned.into_iter().filter(|consumer| consumer.kind == KIND).map(|consumer| consumer.key).collect()
+}
+
+/// The Beskar7Machine that a host names.
+fn holder(host: &PhysicalHost) -> Option<ConsumerId> {
+    let reference = host.spec.consumer_ref.as_ref()?;
+    let (Some(KIND), Some(namespace), Some(name)) =
+        (reference.kind.as_deref(), &reference.namespace, &reference.name)
+    else {
+        return None;
+    };
+    Some(ConsumerId { kind: KIND, key: (namespace.clone(), name.clone()) })
+}
