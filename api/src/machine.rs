@@ -63,6 +63,43 @@ pub enum OsFamily {
     Other,
 }
 
+impl OsFamily {
+    /// All there are.
+    pub const ALL: [Self; 12] = [
+        Self::Kairos,
+        Self::Talos,
+        Self::Flatcar,
+        Self::LeapMicro,
+        Self::Ubuntu,
+        Self::Debian,
+        Self::Fedora,
+        Self::Rhel,
+        Self::Centos,
+        Self::Opensuse,
+        Self::FedoraCoreos,
+        Self::Other,
+    ];
+
+    /// As it is written in manifests.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kairos => "kairos",
+            Self::Talos => "talos",
+            Self::Flatcar => "flatcar",
+            Self::LeapMicro => "LeapMicro",
+            Self::Ubuntu => "ubuntu",
+            Self::Debian => "debian",
+            Self::Fedora => "fedora",
+            Self::Rhel => "rhel",
+            Self::Centos => "centos",
+            Self::Opensuse => "opensuse",
+            Self::FedoraCoreos => "fedora-coreos",
+            Self::Other => "other",
+        }
+    }
+}
+
 const IMMUTABLE: &str = "can't change on an existing machine: write a new Beskar7MachineTemplate and refer to it from the control plane or MachineDeployment; Cluster API then replaces the Machines";
 
 /// What the machine should be. It can't change once written, except for providerID.

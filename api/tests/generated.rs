@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use beskar7_api::crd;
+use beskar7_api::{crd, machine::OsFamily};
 use serde_json::Value;
 
 fn bases() -> std::path::PathBuf {
@@ -77,6 +77,23 @@ fn contract_and_move_labels_are_there() {
         assert_eq!(crd.spec.names.categories, Some(vec!["cluster-api".into(), "beskar7".into()]));
         assert!(crd.spec.names.short_names.is_some_and(|names| !names.is_empty()), "{}", crd.spec.names.kind);
     }
+}
+
+/// What code calls a family is what people write.
+#[test]
+fn every_os_family_has_the_name_that_manifests_use() {
+    let written: BTreeSet<String> = crd::all()
+        .into_iter()
+        .filter(|crd| crd.spec.names.kind == "Beskar7Machine")
+        .map(|crd| serde_json::to_value(&crd.spec.versions[0].schema).expect("a schema"))
+        .flat_map(|schema| {
+            let family = "/openAPIV3Schema/properties/spec/properties/osFamily/enum";
+            schema.pointer(family).and_then(Value::as_array).cloned().unwrap_or_default()
+        })
+        .filter_map(|name| name.as_str().map(str::to_owned))
+        .collect();
+    let known = OsFamily::ALL.iter().map(|family| family.name().to_owned()).collect();
+    assert_eq!(written, known);
 }
 
 /// Cluster API fails on an explicit null in a field of its contract.

@@ -20,7 +20,7 @@ mod filter;
 mod intent;
 mod labels;
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 mod score;
 mod step;
 mod waiting;

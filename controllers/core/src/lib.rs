@@ -19,4 +19,5 @@ pub mod claim;
 pub mod conditions;
 pub mod events;
 pub mod host;
+pub mod kernel_line;
 pub mod machine;

@@ -3,6 +3,9 @@
 
 mod boot;
 mod gate;
+pub mod parameters;
+#[cfg(test)]
+mod samples;
 mod standing;
 mod wanting;
 

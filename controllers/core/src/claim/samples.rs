@@ -19,7 +19,7 @@ pub(super) const ME: Identity<'static> = Identity {
 };
 
 /// A free host with 64 GiB, 16 cores and a disk of 480 GB in zone a, changed by a merge patch.
-pub(super) fn host(name: &str, patch: Value) -> PhysicalHost {
+pub(crate) fn host(name: &str, patch: Value) -> PhysicalHost {
     let mut host = json!({
         "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
         "kind": "PhysicalHost",
@@ -45,7 +45,7 @@ pub(super) fn host(name: &str, patch: Value) -> PhysicalHost {
 }
 
 /// As a JSON merge patch does.
-fn merge(into: &mut Value, patch: Value) {
+pub(crate) fn merge(into: &mut Value, patch: Value) {
     let Value::Object(patch) = patch else {
         *into = patch;
         return;

@@ -7,6 +7,8 @@ use beskar7_api::{
     physical_host::HostBoot,
 };
 
+use super::parameters;
+
 /// What is written into a host for a machine, beside who holds it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Order {
@@ -76,6 +78,73 @@ fn iso(spec: &Beskar7MachineSpec) -> Result<String, String> {
 }
 
 fn parameters(spec: &Beskar7MachineSpec) -> Result<Vec<String>, String> {
-    let _spec = spec;
-    Err("not yet".to_owned())
+    let Some(family) = spec.os_family else {
+        return Err(
+            "osFamily is missing: RemoteConfig must know which kernel parameters the operating system reads"
+                .to_owned(),
+        );
+    };
+    parameters::parameters(family, spec.config_url.as_deref(), &spec.kernel_args)
+        .map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use beskar7_api::boot::BootMode;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn ordered(spec: Value) -> Result<Order, String> {
+        order(&serde_json::from_value(spec).unwrap())
+    }
+
+    #[test]
+    fn a_pre_baked_iso_is_booted_as_it_is() {
+        let spec =
+            json!({"provisioningMode": "PreBakedISO", "imageURL": "https://x/y.iso", "bootMode": "Legacy"});
+        let order = ordered(spec).unwrap();
+        assert_eq!(order.boot_iso_source.as_deref(), Some("https://x/y.iso"));
+        assert_eq!((order.boot.method, order.boot.boot_mode), (BootMethod::VirtualMedia, BootMode::Legacy));
+        assert_eq!(order.parameters_by(), None, "any host will do");
+    }
+
+    #[test]
+    fn a_remote_configuration_needs_a_host_that_passes_parameters() {
+        let order = ordered(json!({
+            "provisioningMode": "RemoteConfig", "imageURL": "http://x/y.iso", "osFamily": "kairos",
+            "configURL": "http://x/c.yaml", "kernelArgs": ["console=ttyS0"],
+        }))
+        .unwrap();
+        let args = &order.boot.kernel_args;
+        assert!(args.contains(&"config_url=http://x/c.yaml".to_owned()), "{args:?}");
+        assert!(args.contains(&"console=ttyS0".to_owned()), "{args:?}");
+        assert_eq!(order.parameters_by(), Some([BootParameterMechanism::UefiTarget].as_slice()));
+    }
+
+    #[test]
+    fn what_cannot_be_carried_out_says_what_to_write_instead() {
+        let iso = "https://x/y.iso";
+        for (spec, told) in [
+            (json!({"provisioningMode": "PreBakedISO", "imageURL": "file:///y.iso"}), "web server"),
+            (json!({"provisioningMode": "PreBakedISO", "imageURL": "oci://x/y"}), "http://"),
+            (json!({"provisioningMode": "PreBakedISO"}), "imageURL is missing"),
+            (json!({"provisioningMode": "iPXE", "kernel": "http://x/k"}), "PreBakedISO or RemoteConfig"),
+            (json!({"provisioningMode": "PXE", "kernel": "http://x/k"}), "PreBakedISO or RemoteConfig"),
+            (json!({"provisioningMode": "HTTPBoot", "kernel": "http://x/k"}), "PreBakedISO or RemoteConfig"),
+            (json!({"provisioningMode": "DiskImage", "imageURL": iso}), "PreBakedISO or RemoteConfig"),
+            (json!({"provisioningMode": "RemoteConfig", "imageURL": iso}), "osFamily is missing"),
+            (json!({"provisioningMode": "RemoteConfig", "imageURL": iso, "osFamily": "kairos"}), "configURL"),
+        ] {
+            let error = ordered(spec.clone()).unwrap_err();
+            assert!(error.contains(told), "{spec}: {error}");
+        }
+        for scheme in ["http", "https", "ftp", "HTTP"] {
+            let image = format!("{scheme}://x/y.iso");
+            assert!(
+                ordered(json!({"provisioningMode": "PreBakedISO", "imageURL": image})).is_ok(),
+                "{scheme}"
+            );
+        }
+    }
 }

@@ -148,3 +148,7 @@ impl BootstrapData {
         Some(Obstacle { reason: reasons::BOOTSTRAP_SECRET_NOT_USABLE, message, unwatched: true })
     }
 }
+
+#[cfg(test)]
+#[path = "gate_tests.rs"]
+mod tests;

@@ -276,3 +276,7 @@ fn is_news(event: &Event) -> bool {
     ]
     .contains(&event.reason.as_str())
 }
+
+#[cfg(test)]
+#[path = "standing_tests.rs"]
+mod tests;

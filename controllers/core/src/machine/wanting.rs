@@ -124,3 +124,7 @@ fn is_control_plane(around: &Surroundings<'_>) -> bool {
     let all = around.machine().and_then(|machine| machine.metadata.labels.as_ref());
     all.is_some_and(|all| all.contains_key(labels::CONTROL_PLANE))
 }
+
+#[cfg(test)]
+#[path = "wanting_tests.rs"]
+mod tests;

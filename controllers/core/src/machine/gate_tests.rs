@@ -1,0 +1,82 @@
+//! The order of the contract.
+
+use serde_json::{Value, json};
+
+use super::{
+    super::samples::{around, cluster, infrastructure, machine, owner},
+    *,
+};
+
+#[test]
+fn nothing_stands_in_the_way_of_a_machine_that_has_all_it_needs() {
+    let (owner, cluster, ours) = (owner(json!({})), cluster(json!({})), infrastructure(json!({})));
+    assert_eq!(obstacle(&machine(json!({})), &around(&owner, &cluster, &ours)), None);
+}
+
+#[test]
+fn what_is_missing_is_told_in_the_order_of_the_contract() {
+    let ours = infrastructure(json!({}));
+    let no_data = json!({"spec": {"bootstrap": {"dataSecretName": null}}});
+    let not_ready = json!({"status": {"initialization": {"infrastructureProvisioned": false}}});
+    let unusable = json!({"spec": {"imageURL": "file:///x.iso"}});
+    for (spec, owned, of_cluster, reason) in [
+        (&unusable, &no_data, &not_ready, reasons::WAITING_FOR_CLUSTER_INFRASTRUCTURE),
+        (&unusable, &no_data, &json!({"status": null}), reasons::WAITING_FOR_CLUSTER_INFRASTRUCTURE),
+        (&unusable, &no_data, &json!({}), reasons::WAITING_FOR_BOOTSTRAP_DATA),
+        (&unusable, &json!({}), &json!({}), reasons::SPEC_NOT_USABLE),
+    ] {
+        let (owner, cluster) = (owner(owned.clone()), cluster(of_cluster.clone()));
+        let found = obstacle(&machine(spec.clone()), &around(&owner, &cluster, &ours)).unwrap();
+        assert_eq!((found.reason, found.unwatched), (reason, false), "{found:?}");
+    }
+
+    let machine = machine(json!({}));
+    let nobody = Surroundings { owner: Owner::Unset, cluster: None, infrastructure: None };
+    let gone = Surroundings { owner: Owner::Gone("m"), ..nobody };
+    let owner = owner(json!({}));
+    let clusterless = Surroundings { owner: Owner::There(&owner), ..nobody };
+    let reason = |around| obstacle(&machine, &around).unwrap().reason;
+    assert_eq!(reason(nobody), reasons::WAITING_FOR_OWNER_MACHINE);
+    assert_eq!(reason(gone), reasons::WAITING_FOR_OWNER_MACHINE);
+    assert_eq!(reason(clusterless), reasons::WAITING_FOR_CLUSTER_INFRASTRUCTURE);
+}
+
+#[test]
+fn an_empty_name_means_that_no_bootstrap_data_is_wanted() {
+    let empty = owner(json!({"spec": {"bootstrap": {"dataSecretName": ""}}}));
+    let (cluster, ours) = (cluster(json!({})), infrastructure(json!({})));
+    assert_eq!(obstacle(&machine(json!({})), &around(&empty, &cluster, &ours)), None);
+    assert_eq!(bootstrap_secret(&around(&empty, &cluster, &ours)), None);
+    let named = owner(json!({}));
+    assert_eq!(bootstrap_secret(&around(&named, &cluster, &ours)), Some("boot"));
+}
+
+#[test]
+fn bootstrap_data_that_is_not_as_it_should_be_is_looked_at_again() {
+    let name = || "boot".to_owned();
+    assert_eq!(BootstrapData::There.obstacle(), None);
+    assert_eq!(BootstrapData::NotWanted.obstacle(), None);
+    for data in [
+        BootstrapData::Absent(name()),
+        BootstrapData::Empty(name()),
+        BootstrapData::Unreadable { name: name(), error: "forbidden".to_owned() },
+    ] {
+        let found = data.obstacle().unwrap();
+        assert!(found.unwatched && found.message.contains("Secret boot"), "{found:?}");
+        assert_eq!(found.reason, reasons::BOOTSTRAP_SECRET_NOT_USABLE);
+    }
+}
+
+#[test]
+fn a_machine_is_on_hold_by_itself_or_with_its_cluster() {
+    let paused = json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}});
+    let with = |of_machine: &Value, of_cluster: Value| {
+        on_hold(&machine(of_machine.clone()), Some(&cluster(of_cluster))).is_some()
+    };
+    assert!(!with(&json!({}), json!({})));
+    assert!(!with(&json!({}), json!({"spec": {"paused": false}})));
+    assert!(with(&json!({}), json!({"spec": {"paused": true}})));
+    assert!(with(&paused, json!({})));
+    assert!(on_hold(&machine(paused), None).is_some());
+    assert_eq!(on_hold(&machine(json!({})), None), None);
+}
