@@ -6,6 +6,7 @@ mod claims;
 mod error;
 mod reconcile;
 mod report;
+mod view;
 mod wake;
 
 pub use self::{error::ReconcileError, reconcile::Context, wake::Wakes};

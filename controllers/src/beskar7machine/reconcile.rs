@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use beskar7_api::{Beskar7Machine, PhysicalHost, annotations};
 use beskar7_core::{
-    claim::{self, Candidate, ClaimId, Intended, Intent, Step, Wait, Why, intend},
+    claim::{self, Candidate, ClaimId, Step, Wait, Why, intend},
     host::hold::Progress,
     machine::{self, BootstrapData, Course, Obstacle, Wanting, bootstrap_secret, obstacle, on_hold, order},
 };
@@ -22,6 +22,7 @@ use super::{
     claims::{Claims, consumer},
     error::ReconcileError,
     report::report,
+    view::{Found, View, id, intent},
 };
 use crate::{
     caches::Caches,
@@ -59,35 +60,6 @@ pub struct Context {
     sync_period: Duration,
     /// How long a release may take until it is called overdue.
     release_patience: Duration,
-}
-
-/// What was read: the machine and the host that its intent names.
-struct View {
-    machine: Arc<Beskar7Machine>,
-    host: Found,
-    order: claim::Order,
-    /// Whether it was read for the step that comes next; what comes from caches is good enough for none that writes.
-    live: bool,
-}
-
-enum Found {
-    NotLooked,
-    Gone(Key),
-    There(Arc<PhysicalHost>),
-}
-
-impl Found {
-    fn intended(&self) -> Intended<'_> {
-        match self {
-            Self::NotLooked => Intended::NotLooked,
-            Self::Gone((namespace, name)) => Intended::Gone { namespace, name },
-            Self::There(host) => Intended::There(Candidate::new(host)),
-        }
-    }
-
-    fn new(key: Key, host: Option<Arc<PhysicalHost>>) -> Self {
-        host.map_or(Self::Gone(key), Self::There)
-    }
 }
 
 /// What a step leads to.
@@ -283,11 +255,11 @@ impl Context {
             }
             (Step::BindHost(claim) | Step::RestoreHost(claim), Found::There(host)) => {
                 let bound = self.claims.bind(host, machine, claim, ordered, wanting.owner()).await?;
-                return Ok(with_host(view, bound));
+                return Ok(again(view.with_host(bound)));
             }
             (Step::ReleaseHost(claim), Found::There(host)) => {
                 let released = self.claims.release(host, claim).await?;
-                return Ok(with_host(view, released));
+                return Ok(again(view.with_host(released)));
             }
             (Step::FenceHost(claim), Found::There(host)) => {
                 let host_key = key(host.as_ref());
@@ -312,7 +284,7 @@ impl Context {
                 Found::NotLooked | Found::Gone(_) | Found::There(_),
             ) => return Ok(Turn::Quiet),
         };
-        Ok(with_machine(view, written))
+        Ok(again(view.with_machine(written)))
     }
 
     /// Its host is its own: once it was seen to boot, the machine gets its identity.
@@ -323,7 +295,7 @@ impl Context {
         if Progress::of(host, claim) == Progress::Seen && view.machine.spec.provider_id.is_none() {
             let identity = machine::provider_id(host);
             let written = self.claims.identify(&view.machine, &identity).await?;
-            return Ok(with_machine(view, written));
+            return Ok(again(view.with_machine(written)));
         }
         Ok(Turn::Rest(view, Rest::Held))
     }
@@ -507,33 +479,6 @@ impl Reconciler for Context {
     }
 }
 
-/// The machine, as the register knows it.
-fn id(machine: &Beskar7Machine) -> ConsumerId {
-    ConsumerId { kind: KIND, key: key(machine) }
-}
-
-/// The host that a machine's intent names.
-fn intent(machine: &Beskar7Machine) -> Option<Key> {
-    let intent = Intent::parse(machine.annotations().get(annotations::CLAIM)?)?;
-    Some((intent.namespace, intent.host))
-}
-
-fn with_machine(view: View, written: Written<Beskar7Machine>) -> Turn {
-    match written {
-        Written::To(machine) => {
-            let order = claim::Order::HostThenConsumer;
-            Turn::Again(View { machine: Arc::from(machine), order, ..view })
-        }
-        Written::Stale => Turn::Reread(claim::Order::HostThenConsumer),
-    }
-}
-
-fn with_host(view: View, written: Written<PhysicalHost>) -> Turn {
-    match written {
-        Written::To(host) => {
-            let order = claim::Order::ConsumerThenHost;
-            Turn::Again(View { host: Found::There(Arc::from(host)), order, ..view })
-        }
-        Written::Stale => Turn::Reread(claim::Order::HostThenConsumer),
-    }
+fn again(view: Option<View>) -> Turn {
+    view.map_or(Turn::Reread(claim::Order::HostThenConsumer), Turn::Again)
 }
