@@ -9,6 +9,8 @@ mod failover;
 mod hosts;
 #[path = "peers/images.rs"]
 mod images;
+#[path = "manager/inputs.rs"]
+mod inputs;
 #[path = "manager/kills.rs"]
 mod kills;
 #[path = "manager/life.rs"]
@@ -17,8 +19,12 @@ mod life;
 mod machines;
 #[path = "manager/owners.rs"]
 mod owners;
+#[path = "manager/scale.rs"]
+mod scale;
 #[path = "manager/setup.rs"]
 mod setup;
+#[path = "manager/site.rs"]
+mod site;
 #[path = "manager/start.rs"]
 mod start;
 #[path = "manager/trust.rs"]

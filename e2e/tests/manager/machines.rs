@@ -1,82 +1,19 @@
 //! Beskar7Machines on simulated hosts, with Cluster API's side written by hand.
 
 use std::net::Ipv4Addr;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use beskar7_api::{HostState, PhysicalHost};
-use beskar7_e2e::control_plane::ControlPlane;
-use beskar7_e2e::manager::Manager;
-use beskar7_redfish_sim::bmc::Credentials;
-use beskar7_redfish_sim::fleet::{Fleet, FleetConfig};
-use beskar7_redfish_sim::machine::power::PowerState;
-use beskar7_redfish_sim::profiles;
-use kube::Client;
-use serde_json::{Value, json};
+use beskar7_api::HostState;
+use beskar7_e2e::wait;
+use beskar7_redfish_sim::machine::boot::BootSource;
+use beskar7_redfish_sim::machine::log::Action;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use serde_json::json;
 
-use super::images;
 use super::life::until_state;
 use super::owners::*;
 use super::setup::*;
-
-/// A control plane, a fleet, a manager, and a Cluster whose infrastructure is ready.
-struct Site {
-    plane: ControlPlane,
-    client: Client,
-    fleet: Arc<Fleet>,
-    first: Ipv4Addr,
-    manager: Manager,
-    image: String,
-}
-
-impl Site {
-    /// With as many hosts, called h-0 and so on; `more` is merged into each.
-    async fn open(first: Ipv4Addr, count: usize, more: impl Fn(usize) -> Value) -> Result<Self> {
-        let plane = installed().await?;
-        let client = plane.client().await?;
-        let credentials = Credentials { username: "root".to_owned(), password: PASSWORD.to_owned() };
-        let profiles = vec![profiles::by_name("openbmc").context("no such profile")?];
-        let config =
-            FleetConfig { count, profiles, first, pace: 0.02, credentials, ..FleetConfig::default() };
-        let fleet = Fleet::start(config).await?;
-        make_secret(&client, "bmc", &json!({"username": "root", "password": PASSWORD})).await?;
-        for number in 0..count {
-            let mut host =
-                json!({"spec": {"redfishConnection": {"address": fleet.url(address(first, number))}}});
-            merge(&mut host, &more(number));
-            make_host(&client, HOSTS, &format!("h-{number}"), &host).await?;
-        }
-        make_cluster(&client).await?;
-        let flags = ["--bmc-poll-interval=1s", "--boot-timeout=1m"];
-        let manager = Manager::start(&plane, &alone("manager", &flags)).await?;
-        for number in 0..count {
-            until_state(&client, &format!("h-{number}"), HostState::Available).await?;
-        }
-        let image = format!("{}/node.iso", images::serve().await?);
-        Ok(Self { plane, client, fleet, first, manager, image })
-    }
-
-    async fn host(&self, number: usize) -> Result<PhysicalHost> {
-        Ok(hosts(&self.client, HOSTS).get(&format!("h-{number}")).await?)
-    }
-
-    fn is_off_and_empty(&self, number: usize) -> Result<bool> {
-        let host = self.fleet.host(address(self.first, number)).context("no such BMC")?;
-        Ok(host.with(|bmc, _| {
-            bmc.machine.power() == PowerState::Off
-                && bmc.machine.slots().iter().all(|slot| slot.image.is_none())
-        }))
-    }
-
-    async fn close(self) -> Result<()> {
-        self.manager.stop().await?;
-        self.plane.stop().await
-    }
-}
-
-fn address(first: Ipv4Addr, number: usize) -> Ipv4Addr {
-    Ipv4Addr::from(u32::from(first) + u32::try_from(number).unwrap_or_default())
-}
+use super::site::{Site, name};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_machine_gets_a_host_boots_it_and_gives_it_back() -> Result<()> {
@@ -112,5 +49,140 @@ async fn a_machine_gets_a_host_boots_it_and_gives_it_back() -> Result<()> {
             && host.spec.claim_id.is_none()
             && host.spec.boot_iso_source.is_none()
     );
+    site.close().await
+}
+
+/// The sentences of the architecture about this controller, in their order.
+#[tokio::test(flavor = "multi_thread")]
+async fn finds_an_available_physical_host_in_the_same_namespace() -> Result<()> {
+    let site = Site::open(Ipv4Addr::new(127, 44, 1, 1), 2, |_| json!({})).await?;
+    let client = &site.client;
+    // One is cordoned, and a third is as good as the second, but in another namespace.
+    patch_host(client, &name(0), &json!({"spec": {"cordoned": "a fan is being replaced"}})).await?;
+    site.plane.kubectl(&["create", "namespace", "elsewhere"]).await?.success()?;
+    make_host(client, "elsewhere", "foreign", &json!({})).await?;
+    make_machine(client, "m", &site.image, &json!({}), &json!({})).await?;
+    let machine = until_phase(client, "m", "Provisioned").await?;
+    ensure!(machine.spec.provider_id.as_deref() == Some("b7://metal/h-1"), "{:?}", machine.spec.provider_id);
+    make_machine(client, "n", &site.image, &json!({}), &json!({})).await?;
+    let told = until_waiting(client, "n", "WaitingForPhysicalHost").await?;
+    ensure!(told == "0 of 2 hosts match: 1 claimed, 1 cordoned", "{told}");
+    // What could help it wakes it.
+    patch_host(client, &name(0), &json!({"spec": {"cordoned": null}})).await?;
+    until_phase(client, "n", "Provisioned").await?;
+    ensure!(hosts(client, "elsewhere").get("foreign").await?.spec.consumer_ref.is_none());
+    site.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn claims_the_host_by_consumer_ref_and_boot_iso_source_and_has_it_boot_the_pre_baked_iso() -> Result<()>
+{
+    let site = Site::open(Ipv4Addr::new(127, 44, 2, 1), 1, |_| json!({})).await?;
+    let client = &site.client;
+    make_machine(client, "m", &site.image, &json!({}), &json!({})).await?;
+    let machine = until_phase(client, "m", "Provisioned").await?;
+    let host = site.host(0).await?;
+    let consumer = host.spec.consumer_ref.clone().context("no consumerRef")?;
+    ensure!(consumer.kind.as_deref() == Some("Beskar7Machine") && consumer.uid == machine.metadata.uid);
+    ensure!(host.spec.boot_iso_source.as_deref() == Some(site.image.as_str()));
+    let booted = site.bmc(0, |bmc| bmc.machine.running().cloned())?;
+    ensure!(matches!(&booted, Some(BootSource::Media { image, .. }) if *image == site.image), "{booted:?}");
+    // It monitors the host: what the host says of its boot is what the machine is ready for.
+    ensure!(told(&machine, "InfrastructureReady").context("no condition")?.0 == "True");
+    ensure!(told(&machine, "PhysicalHostAssociated").context("no condition")?.2 == "PhysicalHost metal/h-0");
+
+    // When the Machine and the Beskar7Machine are deleted, the host is released.
+    site.bmc(0, |bmc| bmc.machine.clear_log())?;
+    owner_machines(client).delete("m", &DeleteParams::default()).await?;
+    delete_machine(client, "m").await?;
+    until_gone(client, "m").await?;
+    let host = site.host(0).await?;
+    ensure!(host.spec.consumer_ref.is_none() && host.spec.boot_iso_source.is_none());
+    ensure!(site.is_off_and_empty(0)?, "{:?}", site.done_to(0)?);
+    site.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_done_while_it_is_paused_not_even_a_release() -> Result<()> {
+    let site = Site::open(Ipv4Addr::new(127, 44, 3, 1), 1, |_| json!({})).await?;
+    let client = &site.client;
+    patch_cluster(client, &json!({"spec": {"paused": true}})).await?;
+    make_machine(client, "m", &site.image, &json!({}), &json!({})).await?;
+    let is_paused =
+        |machine: &beskar7_api::Beskar7Machine| told(machine, "Paused").is_some_and(|told| told.0 == "True");
+    let machine = until_machine(client, "m", "paused", is_paused).await?;
+    ensure!(machine.metadata.annotations.is_none() && machine.metadata.finalizers.is_none());
+    patch_cluster(client, &json!({"spec": {"paused": false}})).await?;
+    until_phase(client, "m", "Provisioned").await?;
+
+    let pause = json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": "true"}}});
+    machines(client).patch("m", &PatchParams::default(), &Patch::Merge(&pause)).await?;
+    until_machine(client, "m", "paused", is_paused).await?;
+    site.bmc(0, |bmc| bmc.machine.clear_log())?;
+    delete_machine(client, "m").await?;
+    let marked = |machine: &beskar7_api::Beskar7Machine| machine.metadata.deletion_timestamp.is_some();
+    let machine = until_machine(client, "m", "marked for deletion", marked).await?;
+    ensure!(machine.metadata.finalizers.is_some_and(|all| all.len() == 1));
+    // A look at the host that came after the deletion shows that it is left alone.
+    patch_host(client, &name(0), &json!({"metadata": {"labels": {"looked": "at"}}})).await?;
+    until_condition(client, &name(0), "HostProvisioned", "True", "BootProgressSeen").await?;
+    ensure!(site.host(0).await?.spec.consumer_ref.is_some());
+    ensure!(site.done_to(0)?.is_empty(), "{:?}", site.done_to(0)?);
+
+    let resume = json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": null}}});
+    machines(client).patch("m", &PatchParams::default(), &Patch::Merge(&resume)).await?;
+    until_gone(client, "m").await?;
+    ensure!(site.is_off_and_empty(0)?);
+    site.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_that_somebody_takes_off_is_put_back_and_the_machine_runs_on() -> Result<()> {
+    let site = Site::open(Ipv4Addr::new(127, 44, 4, 1), 2, |_| json!({})).await?;
+    let client = &site.client;
+    make_machine(client, "m", &site.image, &json!({}), &json!({})).await?;
+    until_phase(client, "m", "Provisioned").await?;
+    let machine = machines(client).get("m").await?;
+    let number: usize = if machine.spec.provider_id.as_deref() == Some("b7://metal/h-0") { 0 } else { 1 };
+    let before = site.host(number).await?.spec;
+    site.bmc(number, |bmc| bmc.machine.clear_log())?;
+
+    // As a replace with an old manifest does it.
+    let wiped = json!({"spec": {"consumerRef": null, "claimID": null, "bootIsoSource": null, "boot": null}});
+    patch_host(client, &name(number), &wiped).await?;
+    wait::until_true("the claim to be back", LIMIT, || async {
+        let spec = site.host(number).await?.spec;
+        Ok(if spec == before { Ok(()) } else { Err(format!("{spec:?}")) })
+    })
+    .await?;
+    // The status is lost as well: nothing of it is needed.
+    let wipe = [
+        "-n",
+        HOSTS,
+        "patch",
+        "ph",
+        &name(number),
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        r#"{"status":null}"#,
+    ];
+    site.plane.kubectl(&wipe).await?.success()?;
+    let wipe = [
+        "-n",
+        HOSTS,
+        "patch",
+        "b7m",
+        "m",
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        r#"{"status":null}"#,
+    ];
+    site.plane.kubectl(&wipe).await?.success()?;
+    until_state(client, &name(number), HostState::Provisioned).await?;
+    until_phase(client, "m", "Provisioned").await?;
+    let calm = site.done_to(number)?.iter().all(|action| matches!(action, Action::Insert { .. }));
+    ensure!(calm && site.done_to(number)?.is_empty(), "{:?}", site.done_to(number)?);
     site.close().await
 }
