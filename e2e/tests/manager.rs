@@ -5,6 +5,8 @@
 mod churn;
 #[path = "manager/failover.rs"]
 mod failover;
+#[path = "manager/faults.rs"]
+mod faults;
 #[path = "manager/hosts.rs"]
 mod hosts;
 #[path = "peers/images.rs"]

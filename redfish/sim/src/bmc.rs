@@ -130,6 +130,12 @@ impl Bmc {
         self.sessions.forget();
     }
 
+    /// From now on others may log in, and nobody is logged in.
+    pub fn change_credentials(&mut self, to: Credentials) {
+        self.credentials = Arc::new(to);
+        self.sessions.forget();
+    }
+
     /// Counts a request, before anything can go wrong with it.
     pub fn count_request(&mut self) {
         self.requests += 1;
