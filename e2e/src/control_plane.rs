@@ -4,6 +4,7 @@
 //!
 //! There is no kubelet and no scheduler: pods can be created and never run.
 
+pub(crate) mod api_server;
 mod audit;
 mod components;
 mod directory;
@@ -88,6 +89,12 @@ impl ControlPlane {
     #[must_use]
     pub fn server(&self) -> String {
         format!("https://{}", self.ports.api_server.address())
+    }
+
+    /// The URL of etcd.
+    #[must_use]
+    pub(crate) fn etcd_url(&self) -> String {
+        format!("http://{}", self.ports.etcd.address())
     }
 
     /// The authority that signs what this control plane trusts.

@@ -1,4 +1,4 @@
-//! The flags of etcd, kube-apiserver and kube-controller-manager.
+//! The flags of etcd and kube-controller-manager.
 
 use std::path::Path;
 use std::time::Duration;
@@ -38,39 +38,6 @@ pub(super) fn etcd(tools: &Tools, directory: &Directory, client: &Port, peer: &P
         .grace(Duration::from_secs(3)))
 }
 
-pub(super) fn api_server(
-    tools: &Tools,
-    directory: &Directory,
-    etcd: &Port,
-    port: &Port,
-    further: &[String],
-) -> Result<Command> {
-    let pki = |name: &str| directory.at("pki").join(name);
-    Ok(Command::new("kube-apiserver", tools.path(Tool::KubeApiserver)?)
-        .arg(format!("--etcd-servers=http://{}", etcd.address()))
-        .args(["--bind-address=127.0.0.1", "--advertise-address=127.0.0.1"])
-        .arg(format!("--secure-port={}", port.number()))
-        // No pod looks for the API server, and the endpoints of a Service may
-        // not be on the loopback address.
-        .arg("--endpoint-reconciler-type=none")
-        .arg("--service-cluster-ip-range=10.96.0.0/16")
-        .arg("--authorization-mode=RBAC")
-        .arg(flag("--client-ca-file", &pki("ca.crt")))
-        .arg(flag("--tls-cert-file", &pki("apiserver.crt")))
-        .arg(flag("--tls-private-key-file", &pki("apiserver.key")))
-        .arg(flag("--token-auth-file", &pki("tokens.csv")))
-        .arg("--service-account-issuer=https://kubernetes.default.svc")
-        .arg(flag("--service-account-signing-key-file", &pki("service-accounts.key")))
-        .arg(flag("--service-account-key-file", &pki("service-accounts.pub")))
-        .arg(flag("--audit-policy-file", &pki("audit-policy.json")))
-        .arg(flag("--audit-log-path", &directory.at("logs").join("audit.log")))
-        // One file, never rotated away from the test that reads it.
-        .arg("--audit-log-maxsize=0")
-        .arg("--profiling=false")
-        .args(further)
-        .grace(Duration::from_secs(5)))
-}
-
 pub(super) fn controller_manager(
     tools: &Tools,
     directory: &Directory,
@@ -91,6 +58,6 @@ pub(super) fn controller_manager(
         .grace(Duration::from_secs(3)))
 }
 
-fn flag(name: &str, path: &Path) -> String {
+pub(super) fn flag(name: &str, path: &Path) -> String {
     format!("{name}={}", path.display())
 }

@@ -1,20 +1,20 @@
 //! How a control plane comes up, goes down, and is given up.
 
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use http::Request;
 
+use super::api_server::{self, Keys, Place};
 use super::directory::Directory;
 use super::identity::User;
-use super::pki::{self, Authority, write_private};
-use super::{ControlPlane, Options, Ports, audit, components};
+use super::pki::{self, Authority};
+use super::{ControlPlane, Options, Ports, components};
 use crate::ports::{self, Port};
 use crate::probe;
 use crate::process::{Output, Process, tail};
 use crate::tools::Tools;
-use crate::wait::{self, Seen};
 
 /// A machine that does other things too needs longer than the usual 5 s.
 const START_LIMIT: Duration = Duration::from_secs(90);
@@ -80,19 +80,16 @@ impl ControlPlane {
     }
 
     fn write_files(&self) -> Result<()> {
-        let pki = |name: &str, text: &str| write_private(&self.directory.at("pki").join(name), text);
         let further = ["kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1"];
-        let serving = self.authority.serving("kube-apiserver", &further)?;
-        let (private, public) = pki::token_keys()?;
-        pki("ca.crt", self.authority.certificate())?;
-        pki("apiserver.crt", &serving.certificate)?;
-        pki("apiserver.key", &serving.key)?;
-        pki("service-accounts.key", &private)?;
-        pki("service-accounts.pub", &public)?;
-        pki("audit-policy.json", audit::POLICY)?;
-        let tokens = self.options.users.iter().map(User::line);
-        pki("tokens.csv", &tokens.collect::<String>())?;
-        Ok(())
+        let (token_private, token_public) = pki::token_keys()?;
+        let keys = Keys {
+            authority: self.authority.certificate().to_owned(),
+            serving: self.authority.serving("kube-apiserver", &further)?,
+            token_private,
+            token_public,
+            tokens: self.options.users.iter().map(User::line).collect(),
+        };
+        keys.write(&self.directory.at("pki"))
     }
 
     async fn bring_up(&mut self) -> Result<()> {
@@ -124,8 +121,8 @@ impl ControlPlane {
         let trusting = probe::client(Some(self.authority.certificate()))?;
 
         let etcd = components::etcd(&self.tools, &self.directory, &self.ports.etcd, &self.ports.etcd_peer)?;
+        let health = format!("{}/health", self.etcd_url());
         let etcd = self.etcd.insert(etcd.spawn(logs.join("etcd.log"))?);
-        let health = format!("http://{}/health", self.ports.etcd.address());
         probe::until_ok(etcd, &plain, &health, START_LIMIT).await?;
 
         self.spawn_api_server()?;
@@ -145,39 +142,19 @@ impl ControlPlane {
     }
 
     fn spawn_api_server(&mut self) -> Result<()> {
-        let flags = &self.options.api_server_flags;
-        let command = components::api_server(
-            &self.tools,
-            &self.directory,
-            &self.ports.etcd,
-            &self.ports.api_server,
-            flags,
-        )?;
+        let place = Place {
+            keys: self.directory.at("pki"),
+            audit_log: self.audit_log(),
+            etcd: self.etcd_url(),
+            listen: (Ipv4Addr::LOCALHOST, self.ports.api_server.number()).into(),
+        };
+        let command = place.command(&self.tools)?.args(&self.options.api_server_flags);
         self.api_server = Some(command.spawn(self.logs().join("kube-apiserver.log"))?);
         Ok(())
     }
 
     async fn api_server_ready(&self) -> Result<()> {
-        let client = &self.client().await?;
-        let process = self.api_server()?;
-        let ready = wait::until("kube-apiserver to be ready", START_LIMIT, || async move {
-            if let Err(ended) = process.check() {
-                return Ok(Seen::Never(ended));
-            }
-            // The namespace that everybody takes for granted comes a moment
-            // after the server calls itself ready.
-            for path in ["/readyz", "/api/v1/namespaces/default"] {
-                let answer = client.request_text(Request::get(path).body(Vec::new())?);
-                // Whoever else holds the port may accept and stay silent.
-                let answer = tokio::time::timeout(Duration::from_secs(2), answer).await;
-                answer.with_context(|| format!("{path} was not answered"))?.context(path)?;
-            }
-            Ok(Seen::Done(()))
-        });
-        ready.await.map_err(|unmet| match process.ended() {
-            Some(_) => unmet.into(),
-            None => process.failure(&unmet.to_string()),
-        })
+        api_server::ready(self.api_server()?, &self.client().await?, START_LIMIT).await
     }
 
     /// [`ControlPlane::collect_events`] for a control plane that is given up.
