@@ -5,8 +5,8 @@
 //! same time is kept away. Each start begins with an empty cluster.
 
 mod desk;
-mod racks;
 mod screen;
+mod servers;
 mod stack;
 
 use std::path::PathBuf;

@@ -15,6 +15,7 @@ pub mod manager;
 pub mod ports;
 pub mod probe;
 pub mod process;
+pub mod racks;
 pub mod tools;
 pub mod wait;
 pub mod workspace;

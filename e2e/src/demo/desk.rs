@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::racks;
+use super::servers;
 use crate::tools::{Tool, Tools};
 
 /// The directory, held for as long as this value lives.
@@ -118,7 +118,7 @@ impl Desk {
 Logs: {logs}
 ",
             environment = environment.display(),
-            namespace = racks::NAMESPACE,
+            namespace = servers::NAMESPACE,
             logs = seen(self.logs()).display(),
         ))
     }

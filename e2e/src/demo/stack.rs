@@ -9,12 +9,13 @@ use kube::api::ListParams;
 
 use super::Options;
 use super::desk::Desk;
-use super::racks::{self, Racks};
 use super::screen::{Row, Screen};
+use super::servers;
 use crate::cluster_api::{ClusterApi, Managers};
 use crate::control_plane::{self, ControlPlane};
 use crate::manager::{self, Manager};
 use crate::probe;
+use crate::racks::Racks;
 use crate::tools::{Tool, Tools};
 use crate::wait;
 
@@ -58,7 +59,7 @@ impl Stack {
         screen.step("Beskar7: the manager, under the role of its release");
         let manager = Manager::start(&plane, &options.manager()).await?;
         screen.step("servers: one simulated BMC of each make, enrolled as PhysicalHosts");
-        let racks = Racks::start(&plane).await?;
+        let racks = Racks::start(&plane, servers::NAMESPACE, servers::fleet()).await?;
         let stack = Self { manager, racks, managers, cluster_api, plane, release: options.release.clone() };
         stack.leads().await?;
         stack.established().await?;
@@ -96,7 +97,7 @@ impl Stack {
 
     /// The hosts as kubectl lists them.
     pub(super) async fn hosts(&self) -> Result<String> {
-        self.plane.kubectl(&["get", "physicalhosts", "-n", racks::NAMESPACE]).await?.success()
+        self.plane.kubectl(&["get", "physicalhosts", "-n", servers::NAMESPACE]).await?.success()
     }
 
     /// What runs where, each asked at this moment.
