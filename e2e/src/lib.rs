@@ -18,4 +18,5 @@ pub mod process;
 pub mod racks;
 pub mod tools;
 pub mod wait;
+pub mod workload;
 pub mod workspace;

@@ -13,13 +13,13 @@ use crate::probe::install_crypto;
 
 /// How a user proves who it is.
 #[derive(Debug, Clone)]
-pub(super) enum Credential {
+pub(crate) enum Credential {
     Certificate(Identity),
     Token(String),
 }
 
 /// Writes a kubeconfig that needs no other file.
-pub(super) fn write(
+pub(crate) fn write(
     path: &Path,
     server: &str,
     authority: &str,

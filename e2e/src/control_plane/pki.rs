@@ -5,9 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use rcgen::string::PrintableString;
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
-    KeyPair, KeyUsagePurpose,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, DnValue, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose,
 };
 
 /// A certificate and its key, PEM.
@@ -37,6 +38,16 @@ impl Authority {
         let key = KeyPair::generate().context("a key for the authority")?;
         let certificate = params.self_signed(&key).context("the authority's certificate")?.pem();
         Ok(Self { certificate, issuer: Issuer::new(params, key) })
+    }
+
+    /// An authority that a Go program has made. Who checks a certificate compares the bytes of its issuer's name, so it
+    /// is written as Go writes it.
+    pub(crate) fn made_in_go(name: &str, certificate: &str, key: KeyPair) -> Result<Self> {
+        let name = PrintableString::try_from(name).context("the name of an authority")?;
+        let mut params = CertificateParams::default();
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, DnValue::PrintableString(name));
+        Ok(Self { certificate: certificate.to_owned(), issuer: Issuer::new(params, key) })
     }
 
     /// The certificate to trust, PEM.

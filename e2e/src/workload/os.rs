@@ -1,0 +1,135 @@
+//! What runs on a simulated machine: it installs itself, joins its cluster, and is lost to it when power goes.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use anyhow::Result;
+use beskar7_redfish_sim::machine::boot::BootSource;
+use beskar7_redfish_sim::os::{Booted, BootedOs, OsFuture};
+use tokio::runtime::Handle;
+
+use super::Clusters;
+use super::cluster::{Boot, WorkloadCluster};
+use super::node::Hardware;
+
+/// How soon a machine that could not join tries again, as its service manager would.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The operating system of every machine of a fleet.
+pub(super) struct NodeOs {
+    pub(super) clusters: Weak<Clusters>,
+}
+
+impl BootedOs for NodeOs {
+    fn booted(&self, what: Booted) -> OsFuture {
+        let clusters = self.clusters.clone();
+        Box::pin(async move {
+            let Some(image) = Image::of(&what.source) else { return };
+            let boot = Boot::default();
+            loop {
+                let Some(clusters) = clusters.upgrade() else { return };
+                match join(&clusters, &what, &image, &boot).await {
+                    Ok(Some(joined)) => {
+                        drop(clusters);
+                        let _until_power_goes = joined;
+                        return std::future::pending().await;
+                    }
+                    Ok(None) => return,
+                    Err(error) => clusters.note(&format!("{}: {error:#}", what.address)),
+                }
+                drop(clusters);
+                tokio::time::sleep(RETRY).await;
+            }
+        })
+    }
+}
+
+/// What a machine was started from, if a node can come of it.
+enum Image {
+    /// From outside: it installs itself for whoever holds the host now.
+    New(String),
+    /// From the disk, where it was installed for one claim.
+    Installed(String),
+}
+
+impl Image {
+    fn of(source: &BootSource) -> Option<Self> {
+        match source {
+            BootSource::Media { image: url, .. } | BootSource::Http { uri: url } => {
+                Some(Self::New(url.clone()))
+            }
+            BootSource::Disk { installed } => Some(Self::Installed(installed.clone())),
+            BootSource::DevicePath { .. } | BootSource::Network | BootSource::Setup => None,
+        }
+    }
+
+    /// What is on the disk once this image is installed there for a claim.
+    fn on_disk(&self, claim: &str) -> String {
+        match self {
+            Self::New(url) => format!("{url} for {claim}"),
+            Self::Installed(what) => what.clone(),
+        }
+    }
+
+    fn is_for(&self, claim: &str) -> bool {
+        match self {
+            Self::New(_) => true,
+            Self::Installed(what) => what.ends_with(&format!(" for {claim}")),
+        }
+    }
+}
+
+/// A node that has joined. Dropping it is what becomes of a node when its machine loses power.
+struct Joined {
+    clusters: Weak<Clusters>,
+    cluster: Arc<WorkloadCluster>,
+    node: String,
+    boot: Boot,
+}
+
+/// Joins the cluster of whoever holds the host; nothing if nobody does, or if what has booted was installed for another
+/// claim.
+async fn join(clusters: &Arc<Clusters>, what: &Booted, image: &Image, boot: &Boot) -> Result<Option<Joined>> {
+    let Some(claimant) = clusters.management.claimant(what.address).await? else {
+        clusters.note(&format!("{}: booted for nobody", what.address));
+        return Ok(None);
+    };
+    if !image.is_for(&claimant.claim) {
+        clusters.note(&format!("{}: booted what another claim has installed", what.address));
+        return Ok(None);
+    }
+    what.machine.install(Some(image.on_disk(&claimant.claim)));
+    let cluster = clusters.cluster_of(&claimant).await?;
+    let hardware = Hardware { address: what.address, uuid: what.uuid.clone() };
+    let joined = Joined {
+        clusters: Arc::downgrade(clusters),
+        cluster: cluster.clone(),
+        node: claimant.machine.clone(),
+        boot: boot.clone(),
+    };
+    let done = format!("{}: joined {} as {}", what.address, claimant.cluster, claimant.machine);
+    // A task of its own: a request that power cuts off half-way could arrive after the news that power is gone.
+    let boot = boot.clone();
+    tokio::spawn(async move { cluster.join(&claimant, &hardware, &boot).await }).await??;
+    clusters.note(&done);
+    Ok(Some(joined))
+}
+
+impl Drop for Joined {
+    fn drop(&mut self) {
+        self.boot.ends();
+        let Ok(runtime) = Handle::try_current() else { return };
+        let (clusters, cluster, boot) = (self.clusters.clone(), self.cluster.clone(), self.boot.clone());
+        let node = std::mem::take(&mut self.node);
+        runtime.spawn(async move {
+            let lost = cluster.lose(&node, &boot).await;
+            let Some(clusters) = clusters.upgrade() else { return };
+            clusters.note(&match lost {
+                Ok(()) => format!("{}: {node} is down", cluster.name()),
+                Err(error) => {
+                    format!("{}: {node} is down, and its Node can't say so: {error:#}", cluster.name())
+                }
+            });
+        });
+    }
+}

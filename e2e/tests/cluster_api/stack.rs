@@ -1,0 +1,159 @@
+//! Cluster API, our manager and simulated machines that become nodes, on one local control plane.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use beskar7_e2e::cluster_api::{ClusterApi, Infrastructure, Managers};
+use beskar7_e2e::control_plane::{ControlPlane, Options};
+use beskar7_e2e::manager::{self, Manager};
+use beskar7_e2e::ports::Port;
+use beskar7_e2e::racks::Racks;
+use beskar7_e2e::tools::{Tool, Tools};
+use beskar7_e2e::wait;
+use beskar7_e2e::workload::Workload;
+use beskar7_redfish_sim::fleet::FleetConfig;
+use beskar7_redfish_sim::profiles;
+use kube::Client;
+use serde_json::{Value, json};
+
+use super::images;
+
+/// Where hosts and clusters are.
+pub const NAMESPACE: &str = "metal";
+
+/// What a step may take that waits for Cluster API, some of whose controllers look every 30 s only.
+pub const LIMIT: Duration = Duration::from_secs(180);
+
+/// Everything that runs. The fields end in this order.
+pub struct Stack {
+    pub manager: Manager,
+    pub racks: Racks,
+    pub workload: Workload,
+    pub managers: Managers,
+    pub cluster_api: ClusterApi,
+    pub plane: ControlPlane,
+    pub client: Client,
+    endpoint: Port,
+    image: String,
+}
+
+impl Stack {
+    /// With so many hosts, of every make in turn, each of them Available. BMCs are at addresses from `first` on.
+    pub async fn start(hosts: usize, first: Ipv4Addr) -> Result<Self> {
+        let plane = ControlPlane::start(&Tools::ready().await?, Options::default()).await?;
+        let cluster_api = ClusterApi::prepare(&plane, Infrastructure::default()).await?;
+        cluster_api.init().await?.success()?;
+        let managers = cluster_api.start_managers(&plane).await?;
+        let flags = ["--bmc-poll-interval=2s", "--boot-timeout=1m", "-v=4"].map(str::to_owned).into();
+        let options = manager::Options { leader_elect: false, flags, ..manager::Options::default() };
+        let manager = Manager::start(&plane, &options).await?;
+        let workload = Workload::new(&plane).await?;
+        let fleet = FleetConfig {
+            count: hosts,
+            profiles: profiles::ALL.to_vec(),
+            first,
+            pace: 0.02,
+            os: Some(workload.os()),
+            ..FleetConfig::default()
+        };
+        let racks = Racks::start(&plane, NAMESPACE, fleet).await?;
+        racks.available(&plane).await?;
+        let client = plane.client().await?;
+        let image = images::serve().await?;
+        let endpoint = Port::reserve()?;
+        Ok(Self { manager, racks, workload, managers, cluster_api, plane, client, endpoint, image })
+    }
+
+    /// A cluster by the default template of the release, but for what machines without kubelets can't do: its etcd is
+    /// external, and its ISOs need no configuration.
+    pub async fn apply_cluster(&self, name: &str, control_plane: u32, workers: u32) -> Result<()> {
+        let release = format!("beskar7:{}", self.cluster_api.infrastructure().version);
+        let (control_plane, workers) = (control_plane.to_string(), workers.to_string());
+        let arguments = [
+            ["generate", "cluster"].as_slice(),
+            &[name, "--infrastructure", &release, "--target-namespace", NAMESPACE],
+            &["--kubernetes-version", Tool::KubeApiserver.version()?],
+            &["--control-plane-machine-count", &control_plane, "--worker-machine-count", &workers],
+        ];
+        let (port, image) = (self.endpoint.number().to_string(), format!("{}/node.iso", self.image));
+        let variables = [
+            ("CONTROL_PLANE_ENDPOINT_IP", "127.0.0.1"),
+            ("CONTROL_PLANE_ENDPOINT_PORT", &port),
+            ("BESKAR7_IMAGE_URL", &image),
+        ];
+        let objects = self.cluster_api.clusterctl_with(&arguments.concat(), &variables).await?.success()?;
+        let etcd = self.workload.external_etcd(NAMESPACE, name).await?;
+        let mut items = Vec::new();
+        for document in objects.split("\n---\n") {
+            let mut object: Value = serde_saphyr::from_str(document).context("what clusterctl wrote")?;
+            match object["kind"].as_str() {
+                Some("KubeadmControlPlane") => {
+                    object["spec"]["kubeadmConfigSpec"]["clusterConfiguration"] = json!({"etcd": etcd});
+                }
+                Some("Beskar7MachineTemplate") => {
+                    object["spec"]["template"]["spec"]["provisioningMode"] = json!("PreBakedISO");
+                }
+                _ => {}
+            }
+            items.push(object);
+        }
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
+        self.plane.kubectl_with_input(&["apply", "-f", "-"], &list).await?.success()?;
+        Ok(())
+    }
+
+    /// An object of any kind.
+    pub async fn get(&self, kind: &str, name: &str) -> Result<Value> {
+        let found =
+            self.plane.kubectl(&["-n", NAMESPACE, "get", kind, name, "-o", "json"]).await?.success()?;
+        serde_json::from_str(&found).with_context(|| format!("reading {kind} {name}"))
+    }
+
+    /// The names of a MachineDeployment's Machines.
+    pub async fn machines(&self, deployment: &str) -> Result<Vec<String>> {
+        let selector = format!("cluster.x-k8s.io/deployment-name={deployment}");
+        let names = "jsonpath={.items[*].metadata.name}";
+        let arguments = ["-n", NAMESPACE, "get", "machines", "-l", &selector, "-o", names];
+        let found = self.plane.kubectl(&arguments).await?.success()?;
+        Ok(found.split_whitespace().map(str::to_owned).collect())
+    }
+
+    /// The host that a Machine holds.
+    pub async fn host_of(&self, machine: &str) -> Result<String> {
+        let id = self.get("machine", machine).await?;
+        let id = id.pointer("/spec/providerID").and_then(Value::as_str).context("it has no providerID")?;
+        Ok(id.rsplit('/').next().unwrap_or_default().to_owned())
+    }
+
+    /// Waits until a condition of an object is True, and shows all of its conditions if it never is.
+    pub async fn until_condition(&self, kind: &str, name: &str, condition: &str) -> Result<()> {
+        let what = format!("{kind} {name} to be {condition}");
+        let met = wait::until_true(what, LIMIT, || async {
+            self.check().await?;
+            let found = self.get(kind, name).await?;
+            let all =
+                found.pointer("/status/conditions").and_then(Value::as_array).cloned().unwrap_or_default();
+            let holds = all.iter().any(|one| one["type"] == condition && one["status"] == "True");
+            Ok(if holds { Ok(()) } else { Err(format!("{:#}", Value::from(all))) })
+        });
+        Ok(met.await?)
+    }
+
+    /// An error if something has ended by itself.
+    pub async fn check(&self) -> Result<()> {
+        self.plane.check()?;
+        self.managers.check()?;
+        self.manager.process().check()?;
+        self.workload.check().await
+    }
+
+    /// Stops everything: all went well.
+    pub async fn stop(self) -> Result<()> {
+        self.manager.stop().await?;
+        drop(self.racks);
+        self.workload.stop().await?;
+        self.managers.stop().await?;
+        self.plane.stop().await
+    }
+}
