@@ -13,13 +13,19 @@ use beskar7_e2e::cluster_api::{ClusterApi, Infrastructure};
 use beskar7_e2e::control_plane::{ControlPlane, Options};
 use beskar7_e2e::manager::{self, Manager};
 use beskar7_e2e::tools::{Tool, Tools};
-use beskar7_e2e::wait;
+use beskar7_e2e::{wait, workspace};
+use serde_json::{Value, json};
 
 /// What the templates ask for and a person would know.
-const VARIABLES: [(&str, &str); 2] = [
+const VARIABLES: [(&str, &str); 4] = [
     ("CONTROL_PLANE_ENDPOINT_IP", "192.0.2.10"),
     ("BESKAR7_IMAGE_URL", "http://images.example.com/node.iso"),
+    ("BESKAR7_CONTROL_PLANE_CONFIG_URL", "http://config.example.com/control-plane.yaml"),
+    ("BESKAR7_WORKER_CONFIG_URL", "http://config.example.com/worker.yaml"),
 ];
+
+/// What the default template can't do without.
+const NEEDED: [(&str, &str); 1] = [("BESKAR7_IMAGE_URL", "http://images.example.com/node.iso")];
 
 async fn prepared() -> Result<(ControlPlane, ClusterApi)> {
     let plane = ControlPlane::start(&Tools::ready().await?, Options::default()).await?;
@@ -51,15 +57,18 @@ async fn clusterctl_installs_the_release_and_every_template_is_accepted() -> Res
     let ours = Manager::start(&plane, &manager::Options::default()).await?;
 
     let flavors = cluster_api.infrastructure().flavors()?;
-    ensure!(flavors.iter().any(String::is_empty), "no default template among {flavors:?}");
+    ensure!(flavors == in_the_repository()?, "the release has {flavors:?}");
     for flavor in &flavors {
-        let cluster = generated(&cluster_api, flavor).await?;
+        let name = if flavor.is_empty() { "sample".to_owned() } else { format!("sample-{flavor}") };
+        let cluster = generated(&cluster_api, &name, flavor, &VARIABLES).await?;
         accepted(&plane, &cluster).await.with_context(|| format!("the template {flavor:?}:\n{cluster}"))?;
     }
+    let cluster = generated(&cluster_api, "discovered", "", &NEEDED).await?;
+    accepted(&plane, &cluster).await.with_context(|| format!("without an endpoint:\n{cluster}"))?;
+
+    kube_vip_is_a_pod(&plane).await?;
 
     // Not only accepted: Cluster API takes the objects up.
-    let cluster = generated(&cluster_api, "").await?;
-    plane.kubectl_with_input(&["apply", "-f", "-"], &cluster).await?.success()?;
     let kind = "beskar7cluster.infrastructure.cluster.x-k8s.io/sample";
     wait::until_true("core to own the Beskar7Cluster", Duration::from_secs(60), || async {
         let path = "jsonpath={.metadata.ownerReferences[*].kind}";
@@ -101,22 +110,55 @@ async fn installed_once(plane: &ControlPlane) -> Result<()> {
     Ok(())
 }
 
-async fn generated(cluster_api: &ClusterApi, flavor: &str) -> Result<String> {
+/// The flavours in `templates/`.
+fn in_the_repository() -> Result<Vec<String>> {
+    let templates = std::fs::read_dir(workspace::root().join("templates"))?;
+    let names = templates.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+    let names: Vec<String> = names.collect::<Result<_>>()?;
+    let stems = names.iter().filter_map(|name| name.strip_prefix("cluster-template")?.strip_suffix(".yaml"));
+    let mut flavors: Vec<String> = stems.map(|stem| stem.trim_start_matches('-').to_owned()).collect();
+    flavors.sort();
+    Ok(flavors)
+}
+
+async fn generated(
+    cluster_api: &ClusterApi,
+    name: &str,
+    flavor: &str,
+    variables: &[(&str, &str)],
+) -> Result<String> {
     let infrastructure = format!("beskar7:{}", cluster_api.infrastructure().version);
-    let mut arguments = vec!["generate", "cluster", "sample", "--infrastructure", &infrastructure];
+    let mut arguments = vec!["generate", "cluster", name, "--infrastructure", &infrastructure];
     arguments.extend(["--kubernetes-version", "v1.36.3", "--target-namespace", "default"]);
     if !flavor.is_empty() {
         arguments.extend(["--flavor", flavor]);
     }
-    cluster_api.clusterctl_with(&arguments, &VARIABLES).await?.success()
+    cluster_api.clusterctl_with(&arguments, variables).await?.success()
 }
 
-/// The API server, with the webhooks of Cluster API and our rules, takes it.
-/// Strictly: a misspelt field is an error.
+/// What the flavour kube-vip writes onto machines is text to Cluster API, and a Pod to kubelet.
+async fn kube_vip_is_a_pod(plane: &ControlPlane) -> Result<()> {
+    let path = "jsonpath={.spec.kubeadmConfigSpec.files[0].content}";
+    let control_plane = "kubeadmcontrolplane/sample-kube-vip-control-plane";
+    let pod = plane.kubectl(&["get", control_plane, "-o", path]).await?.success()?;
+    ensure!(pod.contains("192.0.2.10"), "{pod}");
+    // As kubelet would show it to the API server: no service account is looked for.
+    let mut pod: Value = serde_saphyr::from_str(&pod).context("the Pod of kube-vip")?;
+    pod["metadata"]["annotations"] = json!({"kubernetes.io/config.mirror": "1"});
+    pod["spec"]["nodeName"] = json!("node");
+    let arguments = ["create", "--dry-run=server", "--validate=strict", "-f", "-"];
+    let said = plane.kubectl_with_input(&arguments, &pod.to_string()).await?.success()?;
+    ensure!(said.starts_with("pod/kube-vip created"), "{said}");
+    Ok(())
+}
+
+/// The API server, with the webhooks of Cluster API and our rules, takes it. Strictly: a misspelt field is an error.
 async fn accepted(plane: &ControlPlane, cluster: &str) -> Result<()> {
-    let arguments = ["apply", "--dry-run=server", "--validate=strict", "-f", "-"];
-    let said = plane.kubectl_with_input(&arguments, cluster).await?.success()?;
+    let arguments = ["apply", "--server-side", "--validate=strict", "-f", "-"];
+    let said = plane.kubectl_with_input(&arguments, cluster).await?;
+    ensure!(!said.stderr.contains("Warning"), "{}", said.stderr);
+    let said = said.success()?;
     let objects = cluster.lines().filter(|line| line.starts_with("kind: ")).count();
-    ensure!(said.lines().filter(|line| line.ends_with("(server dry run)")).count() == objects, "{said}");
+    ensure!(said.lines().filter(|line| line.ends_with(" serverside-applied")).count() == objects, "{said}");
     Ok(())
 }
