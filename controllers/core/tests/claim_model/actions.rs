@@ -54,6 +54,8 @@ pub enum Accident {
     NewConsumer(usize),
     /// `clusterctl move`: it is absent for a while, and has another UID then.
     Move(usize),
+    /// A person lets it go though its host is not clean.
+    Force(usize),
 }
 
 impl World {
@@ -150,6 +152,9 @@ impl World {
                     }
                     if consumer.deleting {
                         push(Accident::TearOut(who));
+                        if !consumer.forced {
+                            push(Accident::Force(who));
+                        }
                     } else {
                         push(Accident::Move(who));
                     }
@@ -329,7 +334,8 @@ impl World {
             | Accident::LoseFinalizer(who)
             | Accident::TearOut(who)
             | Accident::NewConsumer(who)
-            | Accident::Move(who) => {
+            | Accident::Move(who)
+            | Accident::Force(who) => {
                 self.consumer_changed(*who);
                 self.accident_to_consumer(*who, accident);
             }
@@ -343,6 +349,8 @@ impl World {
             Accident::NewHost(_) => *host = Host::new(),
             Accident::WipeReference(_) => host.consumer = None,
             Accident::Replace(_) => {
+                // Nobody is left who would say again that it is released: a person is told to.
+                self.excused |= self.consumers.iter().any(|consumer| consumer.forced);
                 host.hurt = true;
                 host.consumer = None;
                 host.claim = None;
@@ -363,7 +371,8 @@ impl World {
             | Accident::LoseFinalizer(_)
             | Accident::TearOut(_)
             | Accident::NewConsumer(_)
-            | Accident::Move(_) => {}
+            | Accident::Move(_)
+            | Accident::Force(_) => {}
         }
     }
 
@@ -393,6 +402,7 @@ impl World {
             }
             Accident::NewConsumer(_) => *consumer = Consumer::new(consumer.uid + 1, consumer.birth + 1),
             Accident::Move(_) => consumer.life = Life::Moving,
+            Accident::Force(_) => consumer.forced = true,
             Accident::DeleteHost(_)
             | Accident::NewHost(_)
             | Accident::WipeReference(_)

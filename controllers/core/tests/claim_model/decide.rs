@@ -158,7 +158,7 @@ pub fn consumer(
         deleting: consumer.deleting,
         on_hold: false,
         settled: consumer.settled,
-        forced: false,
+        forced: consumer.forced,
     };
     let ask = |order, seen| claim::next(&observed, &wish(who), order, &intended(seen), &referring);
     let mut step = ask(Order::HostThenConsumer, seen);

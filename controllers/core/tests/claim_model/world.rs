@@ -82,6 +82,8 @@ pub struct Consumer {
     pub finalizer: bool,
     /// Its machine has been running; it says so itself (`spec.providerID`).
     pub settled: bool,
+    /// A person said that it may go before its host is clean.
+    pub forced: bool,
     pub intent: Intent,
 }
 
@@ -219,6 +221,7 @@ impl Consumer {
             deleting: false,
             finalizer: false,
             settled: false,
+            forced: false,
             intent: Intent::None,
         }
     }
