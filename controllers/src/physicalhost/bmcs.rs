@@ -44,8 +44,8 @@ pub(super) struct Known {
     read: Mutex<Instant>,
     /// What it said last: the next read is conditional.
     system: tokio::sync::Mutex<Option<System>>,
-    /// When its inventory was read, or taken over from what was written down.
-    inventory_read: Mutex<Option<Instant>>,
+    /// When its inventory was written down, or taken over from what was.
+    inventory_written: Mutex<Option<Instant>>,
 }
 
 impl Known {
@@ -63,11 +63,11 @@ impl Known {
     /// Whether it is time to read the inventory. One that is written down already is read again some time within a day,
     /// so that a manager that starts does not ask ten thousand BMCs at once.
     pub(super) fn inventory_is_due(&self, written_down: bool) -> bool {
-        let mut read = self.inventory_read.lock().unwrap_or_else(PoisonError::into_inner);
-        match *read {
+        let mut written = self.inventory_written.lock().unwrap_or_else(PoisonError::into_inner);
+        match *written {
             Some(at) => at.elapsed() >= inventory::READ_AGAIN,
             None if written_down => {
-                *read = Instant::now().checked_sub(inventory::READ_AGAIN.mul_f64(fastrand::f64()));
+                *written = Instant::now().checked_sub(inventory::READ_AGAIN.mul_f64(fastrand::f64()));
                 false
             }
             None => true,
@@ -77,9 +77,13 @@ impl Known {
     /// Reads the inventory.
     pub(super) async fn inventory(&self) -> Result<Inventory, Error> {
         let system = self.look().await?;
-        let inventory = self.bmc.inventory(&system).await?;
-        *self.inventory_read.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-        Ok(inventory)
+        self.bmc.inventory(&system).await
+    }
+
+    /// The inventory that was read is where others find it. One that was only read, and lost to somebody's change of the
+    /// host, is read again.
+    pub(super) fn inventory_is_written(&self) {
+        *self.inventory_written.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
     fn is_fresh(&self) -> bool {
@@ -121,7 +125,7 @@ impl Bmcs {
             bmc,
             read: Mutex::new(Instant::now()),
             system: tokio::sync::Mutex::new(None),
-            inventory_read: Mutex::new(None),
+            inventory_written: Mutex::new(None),
         });
         leave(self.lock().insert(key.clone(), Arc::clone(&known)));
         Ok(known)
@@ -149,4 +153,23 @@ fn leave(known: Option<Arc<Known>>) {
             tracing::debug!(error = causes(&error), "a session could not be ended; it ends by itself");
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_inventory_is_read_until_it_is_written_down() {
+        let bmcs = Bmcs::new(Arc::new(|| true));
+        let connection =
+            RedfishConnection { address: "http://127.0.0.1:9".to_owned(), ..RedfishConnection::default() };
+        let credentials = Credentials::new("root", "secret");
+        let settings = Settings { connection, credentials, trust: Trust::Anything };
+        let known = bmcs.take_up(&("metal".to_owned(), "h".to_owned()), settings).unwrap();
+        assert!(known.inventory_is_due(false));
+        assert!(known.inventory_is_due(false), "whoever read it may have lost it");
+        known.inventory_is_written();
+        assert!(!known.inventory_is_due(false));
+    }
 }

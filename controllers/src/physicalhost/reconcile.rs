@@ -159,11 +159,11 @@ async fn look(host: &PhysicalHost, context: &Context) -> Result<Action, Reconcil
 
 /// Observes, decides, reports and acts, step by step, for as long as something is to be done at once.
 async fn steps(mut host: PhysicalHost, key: &Key, context: &Context) -> Result<Action, ReconcileError> {
-    let (mut sight, mut parts, mut cleaned) = (None, None, false);
+    let (mut sight, mut parts, mut cleaned, mut news) = (None, None, false, false);
     for _ in 0..MOST_STEPS {
         let mut found = observe::observe(&context.client, &context.bmcs, key, &host).await;
-        let news = parts.is_some();
         if let Contact::Answered(sighting) = &mut found.contact {
+            news |= parts.is_some();
             sighting.parts = parts.take();
         }
         let known = found.known.take();
@@ -180,8 +180,8 @@ async fn steps(mut host: PhysicalHost, key: &Key, context: &Context) -> Result<A
         match act::act(&decision.plan, &host, known.as_deref(), &context.marks, now()).await? {
             Outcome::Nothing => {
                 context.trouble(key, None);
-                if news {
-                    inventory::publish(&context.client, &host).await?;
+                if std::mem::take(&mut news) {
+                    publish(&host, known.as_deref(), context).await?;
                 }
                 parts = inventory_of(&host, &decision.plan, known.as_deref(), context).await;
                 if parts.is_some() {
@@ -219,6 +219,18 @@ async fn inventory_of(
         return None;
     }
     context.inventories.read_if_due(known?, host).await
+}
+
+async fn publish(
+    host: &PhysicalHost,
+    known: Option<&Known>,
+    context: &Context,
+) -> Result<(), ReconcileError> {
+    inventory::publish(&context.client, host).await?;
+    if let Some(known) = known {
+        known.inventory_is_written();
+    }
+    Ok(())
 }
 
 /// Says what went wrong, and when it is tried again.
