@@ -15,6 +15,7 @@ use crate::system::System;
 const ENABLED: &str = "BootSourceOverrideEnabled";
 const TARGET: &str = "BootSourceOverrideTarget";
 const MODE: &str = "BootSourceOverrideMode";
+const UEFI_TARGET: &str = "UefiTargetBootSourceOverride";
 
 /// What to boot from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +98,8 @@ impl Bmc {
         }
         let boot = self.wanted(&system, target, mode).await?;
         let armed = self.change_boot(&system, &boot, deadline).await?;
-        self.in_mode(armed, &boot, mode, deadline).await
+        let armed = self.in_mode(armed, &boot, mode, deadline).await?;
+        self.with_whole_path(armed, target)
     }
 
     /// Makes a system boot as its firmware is set.
@@ -137,11 +139,25 @@ impl Bmc {
                 boot.insert("HttpBootUri".into(), json!(url));
             }
             BootTarget::UefiTarget(path) => {
-                boot.insert("UefiTargetBootSourceOverride".into(), json!(path));
+                boot.insert(UEFI_TARGET.into(), json!(path));
             }
             BootTarget::VirtualCd | BootTarget::Pxe => {}
         }
         Ok(boot)
+    }
+
+    /// Reads a UEFI path back: a part of it would start something else, or the same without its arguments.
+    fn with_whole_path(&self, armed: System, target: &BootTarget) -> Result<System, Error> {
+        let wanted = match target {
+            BootTarget::UefiTarget(path) => path,
+            BootTarget::VirtualCd | BootTarget::Pxe | BootTarget::UefiHttp(_) => return Ok(armed),
+        };
+        match armed.boot(UEFI_TARGET) {
+            Some(kept) if armed.override_target() == Some("UefiTarget") && kept != wanted => {
+                Err(self.not_supported(&format!("booting from this UEFI target (it keeps {kept} of it)")))
+            }
+            Some(_) | None => Ok(armed),
+        }
     }
 
     /// The name that this system has for a target.

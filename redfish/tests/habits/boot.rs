@@ -257,4 +257,23 @@ async fn uefi_http_and_uefi_target_say_where() {
     armed(&scripted, BootTarget::UefiTarget("HD(1)".into())).await.unwrap();
     assert_eq!(scripted.now(SYSTEM, "/Boot/BootSourceOverrideTarget"), json!("UefiTarget"));
     assert_eq!(scripted.now(SYSTEM, "/Boot/UefiTargetBootSourceOverride"), json!("HD(1)"));
+
+    // A path without what follows it is another target.
+    let forgetful = Scripted::new(
+        |tree| {
+            boot(tree).remove("BootSourceOverrideTarget@Redfish.AllowableValues");
+        },
+        |asked, tree| {
+            let reply = as_it_should_be(asked, tree);
+            if let Some(path) = boot(tree).get_mut("UefiTargetBootSourceOverride") {
+                *path = json!("HD(1)");
+            }
+            Some(reply)
+        },
+    )
+    .await;
+    armed(&forgetful, BootTarget::UefiTarget("HD(1)".into())).await.unwrap();
+    let refused = armed(&forgetful, BootTarget::UefiTarget("HD(1) a=b".into())).await.unwrap_err();
+    assert!(refused.to_string().contains("it keeps HD(1) of it"), "{refused}");
+    assert!(matches!(refused, Error::NotSupported { .. }));
 }
