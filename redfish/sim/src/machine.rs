@@ -354,17 +354,29 @@ impl Machine {
 
     fn source_of(&self, at: Moment, told: &Override) -> Option<BootSource> {
         match told.target {
-            Target::Cd | Target::UsbCd | Target::Usb => self.slots.iter().find_map(|slot| {
-                let image = slot.bootable(at)?.to_owned();
-                Some(BootSource::Media { slot: slot.id.clone(), image })
-            }),
+            Target::Cd | Target::UsbCd | Target::Usb => {
+                self.inserted(at).map(|(slot, image)| BootSource::Media { slot, image })
+            }
             Target::Pxe => Some(BootSource::Network),
             Target::UefiHttp => told.http_uri.clone().map(|uri| BootSource::Http { uri }),
-            Target::UefiTarget => told.uefi_target.clone().map(|path| BootSource::DevicePath { path }),
+            Target::UefiTarget => self.started_by_path(at, told.uefi_target.clone()?),
             Target::Hdd => self.disk.clone().map(|installed| BootSource::Disk { installed }),
             Target::BiosSetup | Target::Diags | Target::Utilities => Some(BootSource::Setup),
             Target::None | Target::Floppy | Target::SDCard => None,
         }
+    }
+
+    /// A loader of removable media needs some; any other path is believed.
+    fn started_by_path(&self, at: Moment, path: String) -> Option<BootSource> {
+        if !boot::is_removable_loader(&path) {
+            return Some(BootSource::DevicePath { path });
+        }
+        self.inserted(at).map(|(slot, image)| BootSource::MediaFile { slot, image, path })
+    }
+
+    /// The first slot that something can be booted from.
+    fn inserted(&self, at: Moment) -> Option<(String, String)> {
+        self.slots.iter().find_map(|slot| Some((slot.id.clone(), slot.bootable(at)?.to_owned())))
     }
 
     fn boot_without_override(&mut self, at: Moment) {

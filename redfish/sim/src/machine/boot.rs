@@ -138,6 +138,15 @@ impl Default for Override {
     }
 }
 
+/// The loaders that removable media have for their architectures, as the UEFI specification names them.
+const REMOVABLE_LOADERS: [&str; 2] = [r"\EFI\BOOT\BOOTX64.EFI", r"\EFI\BOOT\BOOTAA64.EFI"];
+
+/// Whether a device path is that of a loader of removable media, with or without arguments.
+pub(super) fn is_removable_loader(path: &str) -> bool {
+    let file = path.split(' ').next().unwrap_or_default();
+    REMOVABLE_LOADERS.iter().any(|loader| loader.eq_ignore_ascii_case(file))
+}
+
 /// What the firmware starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "from", rename_all = "camelCase")]
@@ -153,6 +162,15 @@ pub enum BootSource {
     Http {
         /// The URL.
         uri: String,
+    },
+    /// A file of an image in a virtual media slot.
+    MediaFile {
+        /// The slot's id.
+        slot: String,
+        /// The image's URL.
+        image: String,
+        /// The file's path, arguments included.
+        path: String,
     },
     /// A device path.
     DevicePath {
@@ -175,7 +193,7 @@ impl BootSource {
     #[must_use]
     pub fn url(&self) -> Option<&str> {
         match self {
-            Self::Media { image, .. } => Some(image),
+            Self::Media { image, .. } | Self::MediaFile { image, .. } => Some(image),
             Self::Http { uri } => Some(uri),
             Self::DevicePath { .. } | Self::Disk { .. } | Self::Network | Self::Setup => None,
         }

@@ -250,6 +250,37 @@ fn what_each_target_starts() {
 }
 
 #[test]
+fn a_loader_of_removable_media_is_started_with_its_arguments_if_there_are_media() {
+    let url = "http://127.0.0.1/a.iso";
+    let from_media = |path: &str| BootSource::MediaFile {
+        slot: "CD1".to_owned(),
+        image: url.to_owned(),
+        path: path.to_owned(),
+    };
+    let disk = BootSource::Disk { installed: "d".to_owned() };
+    for (path, is_inserted, expected) in [
+        (r"\EFI\BOOT\BOOTX64.EFI a=b c", true, from_media(r"\EFI\BOOT\BOOTX64.EFI a=b c")),
+        (r"\EFI\BOOT\BOOTAA64.EFI", true, from_media(r"\EFI\BOOT\BOOTAA64.EFI")),
+        (r"\efi\boot\bootx64.efi a", true, from_media(r"\efi\boot\bootx64.efi a")),
+        (r"\EFI\BOOT\BOOTX64.EFI a=b", false, disk),
+        (r"\EFI\other.efi a", true, BootSource::DevicePath { path: r"\EFI\other.efi a".to_owned() }),
+    ] {
+        let mut machine = machine();
+        machine.install(Some("d".to_owned()));
+        if is_inserted {
+            machine.insert(at(0), "test", 0, url, at(0));
+        }
+        let told = Override { uefi_target: Some(path.to_owned()), ..once(Target::UefiTarget) };
+        machine.set_override(at(0), "test", told);
+        machine.reset(at(0), "test", ResetType::On);
+        machine.advance(at(5));
+        machine.media_read(at(5), 1, read(url, None));
+        machine.advance(at(9));
+        assert_eq!(machine.running(), Some(&expected), "{path} {is_inserted}");
+    }
+}
+
+#[test]
 fn going_down_stops_the_operating_system_once() {
     let mut machine = machine();
     running(&mut machine);
