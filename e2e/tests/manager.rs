@@ -21,6 +21,8 @@ mod life;
 mod machines;
 #[path = "manager/owners.rs"]
 mod owners;
+#[path = "manager/parameters.rs"]
+mod parameters;
 #[path = "manager/scale.rs"]
 mod scale;
 #[path = "manager/setup.rs"]

@@ -1,5 +1,6 @@
 //! What follows for a PhysicalHost: where it stands, what is to be done with its machine, what is said of it.
 
+mod boot_parameters;
 pub mod connection;
 pub mod contact;
 mod decide;

@@ -55,7 +55,7 @@ pub(super) async fn act(
     now: Timestamp,
 ) -> Result<Outcome, ReconcileError> {
     match plan {
-        Plan::Watch | Plan::WaitForConsumer | Plan::AwaitBoot => Ok(Outcome::Nothing),
+        Plan::Watch | Plan::WaitForConsumer | Plan::Refuse(_) | Plan::AwaitBoot => Ok(Outcome::Nothing),
         Plan::LetGo(farewell) => let_go(host, *farewell, marks).await,
         Plan::WriteSeen(sight) => match Hold::of(host) {
             Hold::Held { claim } => written(marks.provisioned(host, claim).await?, Some(*sight)),
@@ -115,7 +115,10 @@ async fn make_ready(wanted: &Wanted, known: &Known) -> Result<System, Trouble> {
     let target = match (wanted.method, &wanted.image) {
         (BootMethod::VirtualMedia, Some(image)) => {
             bmc.insert(&off, image, MEDIA).await.map_err(failed)?;
-            BootTarget::VirtualCd
+            match &wanted.uefi_target {
+                Some(path) => BootTarget::UefiTarget(path.clone()),
+                None => BootTarget::VirtualCd,
+            }
         }
         (BootMethod::PXE | BootMethod::Ipxe, _) => BootTarget::Pxe,
         (BootMethod::Disk, _) => return bmc.clear_boot_override(&off, OVERRIDE).await.map_err(failed),
@@ -129,7 +132,13 @@ async fn make_ready(wanted: &Wanted, known: &Known) -> Result<System, Trouble> {
             });
         }
     };
-    bmc.boot_once(&off, &target, mode, OVERRIDE).await.map_err(failed)
+    bmc.boot_once(&off, &target, mode, OVERRIDE).await.map_err(|error| {
+        let is_without =
+            matches!((&target, &error), (BootTarget::UefiTarget(_), redfish::Error::NotSupported { .. }));
+        let reason =
+            if is_without { reasons::BOOT_PARAMETERS_UNSUPPORTED } else { reasons::SET_BOOT_ISO_FAILED };
+        trouble::of_act(reason, &error)
+    })
 }
 
 /// Off, eject, clear the override. That the machine is clean is said in the status before the claim ends.

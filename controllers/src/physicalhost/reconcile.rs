@@ -208,14 +208,14 @@ async fn steps(mut host: PhysicalHost, key: &Key, context: &Context) -> Result<A
     Ok(again())
 }
 
-/// The inventory, where nothing more important is to be done.
+/// The inventory, where nothing more important is to be done. What is refused may be for want of it.
 async fn inventory_of(
     host: &PhysicalHost,
     plan: &Plan,
     known: Option<&Known>,
     context: &Context,
 ) -> Option<Parts> {
-    if *plan != Plan::Watch {
+    if !matches!(plan, Plan::Watch | Plan::Refuse(_)) {
         return None;
     }
     context.inventories.read_if_due(known?, host).await

@@ -222,10 +222,11 @@ fn requeue(settings: &Settings, observed: &Observed, plan: &Plan, pace: Pace) ->
         Settings::Complete => {}
     }
     match (&observed.contact, &observed.trouble) {
+        (Contact::Answered(_), _) if plan.refusal().is_some() => Requeue::After(pace.poll),
         (Contact::Failed(trouble), _) | (_, Some(trouble)) if !trouble.passes => Requeue::Growing(pace.poll),
         (Contact::Failed(_), _) | (_, Some(_)) => Requeue::Failed(Failure::Bmc),
         (Contact::NotTried | Contact::Answered(_), None) => match plan {
-            Plan::Watch | Plan::WaitForConsumer => Requeue::After(pace.poll),
+            Plan::Watch | Plan::WaitForConsumer | Plan::Refuse(_) => Requeue::After(pace.poll),
             Plan::Install(_)
             | Plan::TurnOn
             | Plan::AwaitBoot

@@ -7,6 +7,8 @@ use beskar7_api::conditions::host::{
 use beskar7_api::{
     HostState,
     annotations::{BOOTING, PROVISIONED, RELEASE},
+    boot::BootParameterMechanism,
+    hardware::Architecture,
     physical_host::PowerState,
 };
 use serde_json::json;
@@ -362,6 +364,34 @@ fn what_went_wrong_is_said_until_it_is_right() {
     let right = decide(&host, &answered(PowerState::Off), PACE, at(2));
     assert_eq!(condition(&right, conditions::host::PROVISIONED).1, "Provisioning");
     assert_eq!((right.status.ready, right.status.error_message), (true, None));
+}
+
+#[test]
+fn a_host_that_can_not_be_booted_as_wanted_says_so_and_is_looked_at_as_usual() {
+    let mut spec = held();
+    merge(&mut spec, &json!({"boot": {"kernelArgs": ["a=b"]}}));
+    let mut host = host(spec, json!({}));
+    let before = Trouble { reason: conditions::host::SET_BOOT_ISO_FAILED, message: "x".into(), passes: true };
+    for trouble in [None, Some(before)] {
+        let decision = decide(&host, &Observed { trouble, ..answered(PowerState::Off) }, PACE, at(1));
+        for type_ in [conditions::host::PROVISIONED, conditions::READY] {
+            let (status, reason, message) = condition(&decision, type_);
+            assert_eq!((status, reason), ("False", "BootParametersUnsupported"));
+            assert!(message.contains("UefiTarget"), "{message}");
+        }
+        assert_eq!(decision.status.state, Some(HostState::Claimed));
+        assert_eq!(decision.requeue, Requeue::After(PACE.poll));
+        assert!(decision.plan.refusal().is_some(), "{:?}", decision.plan);
+        assert!(decision.events.iter().any(|event| event.reason == "BootParametersUnsupported"));
+    }
+    // A silent BMC is said first: what is wanted of it does not matter then.
+    let silent = decide(&host, &silent(true), PACE, at(1));
+    assert_eq!(condition(&silent, conditions::READY).1, "RedfishConnectionFailed");
+    host.spec.boot_parameter_mechanism = BootParameterMechanism::UefiTarget;
+    host.spec.architecture = Some(Architecture::Amd64);
+    let decision = decide(&host, &answered(PowerState::Off), PACE, at(1));
+    assert!(matches!(decision.plan, Plan::Install(_)), "{:?}", decision.plan);
+    assert_eq!(condition(&decision, conditions::READY).0, "True");
 }
 
 #[test]

@@ -13,7 +13,11 @@ use beskar7_api::{
 
 use jiff::Timestamp;
 
-use super::hold::{Booting, Evidence, Hold, Progress};
+use super::{
+    boot_parameters::uefi_target,
+    contact::Trouble,
+    hold::{Booting, Evidence, Hold, Progress},
+};
 
 /// What the BMC shows of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +50,8 @@ pub struct Wanted {
     pub method: BootMethod,
     /// How firmware starts.
     pub mode: BootMode,
+    /// What firmware is told to start from the ISO, with kernel parameters behind it; nothing where there are none.
+    pub uefi_target: Option<String>,
 }
 
 /// How a boot counts as seen.
@@ -64,6 +70,9 @@ pub enum Plan {
     Watch,
     /// Nothing until the consumer says what to boot, or wants the machine to run.
     WaitForConsumer,
+    /// Nothing until somebody changes what is wanted, or more is known of the machine: as it is wanted it can't be
+    /// booted.
+    Refuse(Trouble),
     /// Off, insert, arm, write the mark, on: from the beginning.
     Install(Wanted),
     /// The mark is there and the machine is off: turn it on.
@@ -80,6 +89,25 @@ pub enum Plan {
     ClearClaim,
     /// The host is being deleted and there is nothing left to do: take the finalizer off.
     LetGo(Farewell),
+}
+
+impl Plan {
+    /// Why it can't be booted as it is wanted.
+    pub(super) fn refusal(&self) -> Option<&Trouble> {
+        match self {
+            Self::Refuse(trouble) => Some(trouble),
+            Self::Watch
+            | Self::WaitForConsumer
+            | Self::Install(_)
+            | Self::TurnOn
+            | Self::AwaitBoot
+            | Self::WriteSeen(_)
+            | Self::Power(_)
+            | Self::Deprovision
+            | Self::ClearClaim
+            | Self::LetGo(_) => None,
+        }
+    }
 }
 
 /// In which state a deleted host leaves.
@@ -139,28 +167,32 @@ pub fn plan_without_contact(host: &PhysicalHost, now: Timestamp, patience: Durat
 }
 
 fn begin(host: &PhysicalHost) -> Plan {
+    if host.spec.online == Some(false) {
+        return Plan::WaitForConsumer;
+    }
     match wanted(host) {
-        Some(wanted) if host.spec.online != Some(false) => Plan::Install(wanted),
-        Some(_) | None => Plan::WaitForConsumer,
+        Ok(Some(wanted)) => Plan::Install(wanted),
+        Ok(None) => Plan::WaitForConsumer,
+        Err(trouble) => Plan::Refuse(trouble),
     }
 }
 
 /// What the consumer wants booted, if it has said so.
-#[must_use]
-pub fn wanted(host: &PhysicalHost) -> Option<Wanted> {
+fn wanted(host: &PhysicalHost) -> Result<Option<Wanted>, Trouble> {
     let image = host.spec.boot_iso_source.clone().filter(|url| !url.is_empty());
     let boot = host.spec.boot.clone().unwrap_or_default();
     // A consumer that names an ISO and nothing else wants it as virtual media.
     let method = match (&host.spec.boot, &image) {
         (Some(boot), _) => boot.method,
         (None, Some(_)) => BootMethod::VirtualMedia,
-        (None, None) => return None,
+        (None, None) => return Ok(None),
     };
     match (method, &image) {
-        (BootMethod::VirtualMedia, None) => None,
+        (BootMethod::VirtualMedia, None) => Ok(None),
         (BootMethod::VirtualMedia, Some(_))
         | (BootMethod::Ipxe | BootMethod::PXE | BootMethod::HTTPBoot | BootMethod::Disk, _) => {
-            Some(Wanted { image, method, mode: boot.boot_mode })
+            let uefi_target = uefi_target(host, &boot, method)?;
+            Ok(Some(Wanted { image, method, mode: boot.boot_mode, uefi_target }))
         }
     }
 }

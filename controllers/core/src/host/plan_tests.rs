@@ -68,7 +68,12 @@ fn a_released_host_is_deprovisioned_whatever_is_written_about_it() {
 #[test]
 fn a_claim_is_begun_when_it_says_what_to_boot() {
     let begun = |spec: Value| planned(&host(held(spec), json!({})), seen(PowerState::On), 0);
-    let iso = Wanted { image: Some(ISO.into()), method: BootMethod::VirtualMedia, mode: BootMode::UEFI };
+    let iso = Wanted {
+        image: Some(ISO.into()),
+        method: BootMethod::VirtualMedia,
+        mode: BootMode::UEFI,
+        uefi_target: None,
+    };
     assert_eq!(begun(json!({})), Plan::Install(iso.clone()));
     assert_eq!(begun(json!({"online": true})), Plan::Install(iso));
     assert_eq!(begun(json!({"online": false})), Plan::WaitForConsumer);
@@ -83,6 +88,33 @@ fn a_claim_is_begun_when_it_says_what_to_boot() {
         panic!("network boot needs no ISO")
     };
     assert_eq!((network.image, network.method, network.mode), (None, BootMethod::Ipxe, BootMode::Legacy));
+}
+
+#[test]
+fn a_machine_is_booted_with_its_kernel_parameters_or_not_at_all() {
+    let spec = |mechanism: &str, more: Value| {
+        let mut spec = json!({
+            "boot": {"method": "VirtualMedia", "kernelArgs": ["a=b", "c"]},
+            "bootParameterMechanism": mechanism,
+            "architecture": "amd64",
+        });
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        held(spec)
+    };
+    let planned = |spec: Value, marks: Value| planned(&host(spec, marks), seen(PowerState::Off), 0);
+    let Plan::Install(wanted) = planned(spec("UefiTarget", json!({})), json!({})) else {
+        panic!("the firmware passes them on")
+    };
+    assert_eq!(wanted.uefi_target.as_deref(), Some(r"\EFI\BOOT\BOOTX64.EFI a=b c"));
+    assert_eq!(wanted.image.as_deref(), Some(ISO));
+    let refused = planned(spec("ISOOverlay", json!({})), json!({}));
+    assert_eq!(refused.refusal().map(|trouble| trouble.reason), Some("BootParametersUnsupported"));
+    // There is nothing to refuse before something is wanted, and nothing is undone that was begun.
+    for more in [json!({"online": false}), json!({"bootIsoSource": null})] {
+        assert_eq!(planned(spec("ISOOverlay", more), json!({})), Plan::WaitForConsumer);
+    }
+    assert_eq!(planned(spec("ISOOverlay", json!({})), json!({BOOTING: "c 100"})), Plan::TurnOn);
+    assert_eq!(planned(spec("ISOOverlay", json!({})), json!({PROVISIONED: "c"})), Plan::Watch);
 }
 
 #[test]

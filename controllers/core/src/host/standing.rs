@@ -27,7 +27,7 @@ pub(super) fn standing(
 ) -> Standing {
     let provisioned = provisioned(host, status, observed, plan);
     let available = available(host, observed);
-    let ready = match (connection.truth, &observed.trouble) {
+    let ready = match (connection.truth, trouble(observed, plan)) {
         (Truth::False | Truth::Unknown, _) => connection.clone(),
         (Truth::True, Some(trouble)) => trouble.finding(),
         (Truth::True, None) => {
@@ -35,6 +35,11 @@ pub(super) fn standing(
         }
     };
     Standing { state: state(host, status, &observed.contact), ready, available, provisioned }
+}
+
+/// What is wrong with the machine, or with what is wanted of it. What went wrong before it was refused is over.
+fn trouble<'a>(observed: &'a Observed, plan: &'a Plan) -> Option<&'a Trouble> {
+    plan.refusal().or(observed.trouble.as_ref())
 }
 
 /// A state follows from what is written down about the claim, never from an error: what a consumer holds stays what it
@@ -149,7 +154,7 @@ fn provisioned(
     observed: &Observed,
     plan: &Plan,
 ) -> Finding {
-    let trouble = observed.trouble.as_ref();
+    let trouble = trouble(observed, plan);
     let not = |reason: &'static str, message: &str| Finding {
         truth: Truth::False,
         reason,
