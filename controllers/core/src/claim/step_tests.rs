@@ -177,7 +177,10 @@ fn a_consumer_that_leaves() {
 fn a_person_lets_a_consumer_go_before_its_host_is_clean_but_not_before_it_is_released() {
     let forced = |intent, deleting| Consumer { forced: true, deleting, ..consumer(Some(intent)) };
     let released = annotated(held("h", json!({"spec.consumerRef": null})), annotations::RELEASE, MINE);
-    assert_eq!(settled_step(&forced(INTENT, true), Some(&held("h", json!({}))), &[]), Step::ReleaseHost(id()));
+    assert_eq!(
+        settled_step(&forced(INTENT, true), Some(&held("h", json!({}))), &[]),
+        Step::ReleaseHost(id())
+    );
     assert_eq!(settled_step(&forced(INTENT, true), Some(&released), &[]), Step::LetGo);
     // Who is not being deleted waits: it would take another host while this one runs.
     let waits = Step::Wait(Wait::Deprovisioning);
