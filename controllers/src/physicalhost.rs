@@ -2,6 +2,7 @@
 
 mod act;
 mod bmcs;
+mod consumers;
 mod error;
 mod inventory;
 mod marks;

@@ -31,8 +31,9 @@ pub(super) struct Found {
 
 impl Found {
     /// As a decision takes it, with what went wrong when something was done last.
-    pub(super) fn observed(self, trouble: Option<Trouble>) -> Observed {
-        Observed { secrets: self.secrets, contact: self.contact, trouble, sight: None, cleaned: false }
+    pub(super) fn observed(self, trouble: Option<Trouble>, consumer_exists: Option<bool>) -> Observed {
+        let (sight, cleaned) = (None, false);
+        Observed { secrets: self.secrets, contact: self.contact, consumer_exists, trouble, sight, cleaned }
     }
 }
 

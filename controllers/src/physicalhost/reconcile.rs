@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use beskar7_api::{PhysicalHost, finalizers};
+use beskar7_api::{Beskar7Machine, PhysicalHost, finalizers};
 use beskar7_core::host::{
     self, Decision, Failure, Observed, Pace, Requeue,
     contact::{Contact, Parts, Trouble},
@@ -23,6 +23,7 @@ use super::{
     NAME, ReconcileError,
     act::{self, Outcome},
     bmcs::{Bmcs, Known},
+    consumers::Consumers,
     inventory::{self, Inventories},
     marks::{Marks, Written},
     observe,
@@ -34,7 +35,7 @@ use crate::{
     controller::Reconciler,
     diagnostics::Metrics,
     retry::{Backoffs, spread},
-    watch::{Key, key},
+    watch::{Cache, Key, key},
 };
 
 /// No reconcile may take longer: turning a machine off politely, emptying it and turning it on takes its time.
@@ -52,6 +53,7 @@ pub struct Context {
     sync_period: Duration,
     pace: Pace,
     bmcs: Bmcs,
+    consumers: Consumers,
     inventories: Inventories,
     marks: Marks,
     backoffs: Backoffs<Key>,
@@ -69,10 +71,12 @@ impl Context {
         sync_period: Duration,
         pace: Pace,
         guard: Guard,
+        machines: Cache<Beskar7Machine>,
     ) -> Self {
         Self {
             marks: Marks::new(client.clone()),
             bmcs: Bmcs::new(guard),
+            consumers: Consumers::new(client.clone(), machines),
             inventories: Inventories::new(),
             pace,
             troubles: Mutex::default(),
@@ -170,7 +174,7 @@ async fn steps(mut host: PhysicalHost, key: &Key, context: &Context) -> Result<A
         let observed = Observed {
             sight: sight.take(),
             cleaned: std::mem::take(&mut cleaned),
-            ..found.observed(context.last_trouble(key))
+            ..found.observed(context.last_trouble(key), context.consumers.exists(&host).await)
         };
         let decision = host::decide(&host, &observed, context.pace, now());
         match say(&decision, &host, context).await? {
@@ -242,7 +246,7 @@ async fn failed_step(
 ) -> Result<Action, ReconcileError> {
     context.trouble(key, Some(trouble));
     let found = observe::observe(&context.client, &context.bmcs, key, &host).await;
-    let observed = found.observed(context.last_trouble(key));
+    let observed = found.observed(context.last_trouble(key), context.consumers.exists(&host).await);
     let decision = host::decide(&host, &observed, context.pace, now());
     match say(&decision, &host, context).await? {
         Said::Now(_) => next(decision.requeue, key, context),

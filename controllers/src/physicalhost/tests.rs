@@ -9,17 +9,18 @@ use std::{
 use beskar7_api::PhysicalHost;
 use beskar7_core::host::Pace;
 use kube::{
-    Client,
+    Api, Client,
     client::Body,
     runtime::{
         controller::Action,
         events::{Recorder, Reporter},
+        watcher,
     },
 };
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{controller::Reconciler as _, diagnostics::Metrics};
+use crate::{controller::Reconciler as _, diagnostics::Metrics, watch::Feed};
 
 /// Answers for Secrets and for patches, and writes down what it is asked.
 #[derive(Clone)]
@@ -60,7 +61,17 @@ impl MockApiServer {
         let recorder = Recorder::new(client.clone(), Reporter::from("test"));
         let minute = Duration::from_secs(60);
         let pace = Pace { poll: minute, boot: minute, release: minute };
-        Arc::new(Context::new(client, recorder, Metrics::new(), minute * 10, pace, Arc::new(|| true)))
+        let machines =
+            Feed::new("Beskar7Machine", Api::all(client.clone()), watcher::Config::default()).cache();
+        Arc::new(Context::new(
+            client,
+            recorder,
+            Metrics::new(),
+            minute * 10,
+            pace,
+            Arc::new(|| true),
+            machines,
+        ))
     }
 
     fn answer(&self, asked: &str, body: &Value) -> (u16, Value) {

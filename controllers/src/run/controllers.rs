@@ -69,6 +69,7 @@ impl Controllers {
                 release: options.controllers.release_timeout,
             },
             Arc::new(move || gate.left(clock::uptime()).is_some()),
+            caches.machines.clone(),
         );
         let concurrency = options.controllers.physicalhost_concurrency;
         self.run(hosts, &caches, caches.hosts.clone(), feeds.hosts.changes(), concurrency, parts.health);

@@ -55,9 +55,9 @@ enum Image {
 impl Image {
     fn of(source: &BootSource) -> Option<Self> {
         match source {
-            BootSource::Media { image: url, .. } | BootSource::Http { uri: url } => {
-                Some(Self::New(url.clone()))
-            }
+            BootSource::Media { image: url, .. }
+            | BootSource::MediaFile { image: url, .. }
+            | BootSource::Http { uri: url } => Some(Self::New(url.clone())),
             BootSource::Disk { installed } => Some(Self::Installed(installed.clone())),
             BootSource::DevicePath { .. } | BootSource::Network | BootSource::Setup => None,
         }

@@ -69,7 +69,7 @@ impl Scene {
     }
 
     async fn claim(&self, id: &str) -> Result<()> {
-        let consumer = json!({"kind": "Beskar7Machine", "namespace": HOSTS, "name": NAME});
+        let consumer = json!({"kind": "ByHand", "namespace": HOSTS, "name": NAME});
         let spec = json!({"consumerRef": consumer, "claimID": id, "bootIsoSource": self.image});
         patch_host(&self.client, NAME, &json!({"spec": spec})).await
     }

@@ -119,7 +119,7 @@ async fn hosts_of_every_make_are_enrolled_booted_released_and_deleted() -> Resul
     // A consumer claims each, as the claim engine does it: in one patch.
     let image = format!("{}/node.iso", images::serve().await?);
     for number in 0..count {
-        let consumer = json!({"kind": "Beskar7Machine", "namespace": HOSTS, "name": name(number)});
+        let consumer = json!({"kind": "ByHand", "namespace": HOSTS, "name": name(number)});
         let claim = json!({"spec": {"consumerRef": consumer, "claimID": CLAIM, "bootIsoSource": image}});
         patch_host(&client, &name(number), &claim).await?;
     }
@@ -160,7 +160,7 @@ async fn hosts_of_every_make_are_enrolled_booted_released_and_deleted() -> Resul
 
     // A claim that somebody takes off is no release: nothing is done, and its consumer may put it back.
     let wiped = json!({"spec": {"consumerRef": null, "claimID": null, "bootIsoSource": null}});
-    let consumer = json!({"kind": "Beskar7Machine", "namespace": HOSTS, "name": name(0)});
+    let consumer = json!({"kind": "ByHand", "namespace": HOSTS, "name": name(0)});
     patch_host(&client, &name(0), &wiped).await?;
     until_condition(&client, &name(0), "HostAvailable", "False", "ClaimLost").await?;
     let claim = json!({"spec": {"consumerRef": consumer, "claimID": CLAIM, "bootIsoSource": image}});

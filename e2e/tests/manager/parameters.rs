@@ -104,7 +104,7 @@ fn name(number: usize) -> String {
 }
 
 async fn claim(client: &Client, number: usize, image: &str) -> Result<()> {
-    let consumer = json!({"kind": "Beskar7Machine", "namespace": HOSTS, "name": name(number)});
+    let consumer = json!({"kind": "ByHand", "namespace": HOSTS, "name": name(number)});
     let boot = json!({"method": "VirtualMedia", "kernelArgs": arguments(number)});
     let spec = json!({"consumerRef": consumer, "claimID": CLAIM, "bootIsoSource": image, "boot": boot});
     patch_host(client, &name(number), &json!({ "spec": spec })).await

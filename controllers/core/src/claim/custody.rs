@@ -69,11 +69,10 @@ pub fn custody(host: &Candidate<'_>, consumer_exists: Option<bool>) -> Custody {
             }
         }
         (Some(_), None | Some(_)) if claim.consumer.is_none() => Custody::Kept(Kept::ReferenceLost),
+        // A host may come to another management cluster before its consumer does, and without its status.
+        (Some(_), None | Some(_)) if consumer_exists == Some(false) => Custody::Kept(Kept::ConsumerMissing),
         (Some(_), None) => Custody::Accept,
-        (Some(_), Some(_)) => match consumer_exists {
-            Some(false) => Custody::Kept(Kept::ConsumerMissing),
-            Some(true) | None => Custody::Held,
-        },
+        (Some(_), Some(_)) => Custody::Held,
     }
 }
 

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use super::connection::{Secrets, Settings, settings};
 use super::contact::{Contact, Parts, Trouble};
 use super::events::events;
-use super::hold::Hold;
+use super::hold::{Hold, consumer_is_missing};
 use super::plan::{Farewell, Plan, Sight, plan, plan_without_contact};
 use super::standing::standing;
 use crate::conditions::{Finding, Truth, set};
@@ -30,6 +30,8 @@ pub struct Observed {
     pub secrets: Secrets,
     /// What its BMC told.
     pub contact: Contact,
+    /// Whether the one who holds it exists; absent where nobody looked.
+    pub consumer_exists: Option<bool>,
     /// What went wrong when the last plan was carried out, if it did.
     pub trouble: Option<Trouble>,
     /// How the boot was seen, if that was written down just now.
@@ -161,6 +163,9 @@ fn machine_of(host: &PhysicalHost, before: &PhysicalHostStatus, cleaned: bool) -
 fn next_plan(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timestamp) -> Plan {
     if observed.cleaned && Hold::of(host) == Hold::Leaving {
         return Plan::ClearClaim;
+    }
+    if consumer_is_missing(host, observed.consumer_exists) {
+        return Plan::Watch;
     }
     let without = plan_without_contact(host, now, pace.release);
     match (&observed.contact, &observed.trouble) {

@@ -1,8 +1,8 @@
 //! Tables over the decision for a host.
 
 use beskar7_api::conditions::host::{
-    MISSING_CREDENTIALS, MISSING_SECRET_DATA, NOT_PROBED, REDFISH_CONNECTION_READY, SECRET_GET_FAILED,
-    SECRET_NOT_FOUND,
+    BOOT_SEEN, CONSUMER_MISSING, MISSING_CREDENTIALS, MISSING_SECRET_DATA, NOT_PROBED,
+    REDFISH_CONNECTION_READY, SECRET_GET_FAILED, SECRET_NOT_FOUND,
 };
 use beskar7_api::{
     HostState,
@@ -62,7 +62,14 @@ fn keys(keys: &[&str]) -> SecretView {
 
 fn observed(credentials: Option<SecretView>, ca_bundle: Option<SecretView>) -> Observed {
     let secrets = Secrets { credentials, ca_bundle, only_for: None };
-    Observed { secrets, contact: Contact::NotTried, trouble: None, sight: None, cleaned: false }
+    Observed {
+        secrets,
+        contact: Contact::NotTried,
+        consumer_exists: None,
+        trouble: None,
+        sight: None,
+        cleaned: false,
+    }
 }
 
 fn complete() -> Observed {
@@ -256,6 +263,34 @@ fn with_annotations(mut host: PhysicalHost, annotations: &[(&str, &str)]) -> Phy
     let owned = annotations.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     host.metadata.annotations = Some(owned.collect());
     host
+}
+
+#[test]
+fn nothing_is_done_for_a_consumer_that_is_missing_and_nothing_taken_from_it() {
+    for (annotations, state, provisioned) in [
+        (vec![], HostState::Claimed, ("False", CONSUMER_MISSING)),
+        (vec![(BOOTING, "c 1 progress")], HostState::Provisioning, ("False", CONSUMER_MISSING)),
+        (vec![(PROVISIONED, "c")], HostState::Provisioned, ("True", BOOT_SEEN)),
+    ] {
+        // Also where the status was lost on the way: a move takes it.
+        for before in [json!({}), json!({"claimID": "c", "state": "Claimed"})] {
+            let host = with_annotations(host(held(), before), &annotations);
+            let missing = Observed { consumer_exists: Some(false), ..answered(PowerState::Off) };
+            let decision = decide(&host, &missing, PACE, at(9));
+            assert_eq!(decision.plan, Plan::Watch, "{annotations:?}");
+            assert_eq!(decision.status.state, Some(state));
+            let (truth, reason, message) = condition(&decision, conditions::host::AVAILABLE);
+            assert_eq!((truth, reason), ("False", CONSUMER_MISSING));
+            assert!(message.contains("Beskar7Machine metal/m") && message.contains(RELEASE), "{message}");
+            let (truth, reason, _) = condition(&decision, conditions::host::PROVISIONED);
+            assert_eq!((truth, reason), provisioned, "{annotations:?}");
+            let warned = decision.events.iter().any(|event| event.reason == CONSUMER_MISSING);
+            assert!(warned, "{:?}", decision.events);
+            let there = Observed { consumer_exists: Some(true), ..missing };
+            let decision = decide(&host, &there, PACE, at(9));
+            assert_eq!(condition(&decision, conditions::host::AVAILABLE).1, "Claimed");
+        }
+    }
 }
 
 #[test]

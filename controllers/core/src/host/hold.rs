@@ -48,6 +48,13 @@ impl<'a> Hold<'a> {
     }
 }
 
+/// Whether the one who holds a host was looked for and is not there. Then nothing is done with the machine, and nothing
+/// taken from it: its consumer may be on its way from another management cluster.
+#[must_use]
+pub fn consumer_is_missing(host: &PhysicalHost, consumer_exists: Option<bool>) -> bool {
+    custody(&Candidate::new(host), consumer_exists) == Custody::Kept(Kept::ConsumerMissing)
+}
+
 /// How a boot can be seen, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Evidence {

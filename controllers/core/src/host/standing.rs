@@ -4,7 +4,7 @@ use beskar7_api::{HostState, PhysicalHost, PhysicalHostStatus, annotations, cond
 
 use super::contact::{Contact, Trouble};
 use super::decide::Observed;
-use super::hold::{Evidence, Hold, Progress};
+use super::hold::{Evidence, Hold, Progress, consumer_is_missing};
 use super::plan::{Plan, Sight};
 use crate::claim::Kept;
 use crate::conditions::{Finding, Truth, get};
@@ -75,6 +75,9 @@ fn available(host: &PhysicalHost, observed: &Observed) -> Finding {
         reason,
         message: message.to_owned(),
     };
+    if consumer_is_missing(host, observed.consumer_exists) {
+        return kept(host, Kept::ConsumerMissing);
+    }
     let deleted = host.metadata.deletion_timestamp.is_some();
     match Hold::of(host) {
         Hold::Held { .. } | Hold::Kept(_) if deleted => {
@@ -174,6 +177,9 @@ fn provisioned(
     };
     match Progress::of(host, claim) {
         Progress::Seen => seen(status, observed.sight),
+        Progress::Booting(_) | Progress::NotBegun if consumer_is_missing(host, observed.consumer_exists) => {
+            kept(host, Kept::ConsumerMissing)
+        }
         Progress::Booting(_) | Progress::NotBegun if trouble.is_some() => {
             trouble.map_or_else(|| not(reasons::PROVISIONING, ""), Trouble::finding)
         }

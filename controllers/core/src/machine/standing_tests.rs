@@ -104,7 +104,7 @@ fn a_pause_changes_nothing_but_the_word_for_it() {
     let mut machine = machine(json!({}));
     machine.status = Some(decide(&machine, &Course::Searching("0 of 2"), at(1)).status);
     let paused = decide(&machine, &Course::Paused("Cluster.spec.paused is true"), at(2));
-    let before = machine.status.clone().unwrap();
+    let before = machine.status.unwrap();
     assert_eq!(told(&paused.status, conditions::PAUSED), ("True", "Paused", "Cluster.spec.paused is true"));
     assert_eq!(paused.status.phase, before.phase);
     assert_eq!(told(&paused.status, conditions::READY), told(&before, conditions::READY));
