@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{CustomResource, KubeSchema};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::initialization::Initialization;
 use crate::selector::LabelSelector;
@@ -97,7 +97,7 @@ pub struct Beskar7ClusterStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane_endpoint: Option<ApiEndpoint>,
     /// The zones of the hosts in the pool.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "list_or_map", skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
     pub failure_domains: Vec<FailureDomain>,
@@ -124,4 +124,82 @@ pub struct FailureDomain {
     /// More about the failure domain.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, String>,
+}
+
+/// What a failure domain is in a map.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct NamedFailureDomain {
+    control_plane: Option<bool>,
+    #[serde(default)]
+    attributes: BTreeMap<String, String>,
+}
+
+/// Reads the list, or the map that the Go Beskar7 left in its place: a cluster that can't be read is not looked after.
+fn list_or_map<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<FailureDomain>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Stored {
+        List(Vec<FailureDomain>),
+        Map(BTreeMap<String, NamedFailureDomain>),
+    }
+    Ok(match Option::<Stored>::deserialize(deserializer)? {
+        None => Vec::new(),
+        Some(Stored::List(list)) => list,
+        Some(Stored::Map(map)) => map
+            .into_iter()
+            .map(|(name, NamedFailureDomain { control_plane, attributes })| FailureDomain {
+                name,
+                control_plane,
+                attributes,
+            })
+            .collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests may panic")]
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn read(failure_domains: &Value) -> Vec<FailureDomain> {
+        let status: Beskar7ClusterStatus =
+            serde_json::from_value(json!({"failureDomains": failure_domains})).unwrap();
+        status.failure_domains
+    }
+
+    #[test]
+    fn failure_domains_are_read_from_a_list_and_from_a_map_and_written_as_a_list() {
+        let list = json!([
+            {"name": "a", "controlPlane": true},
+            {"name": "b", "controlPlane": false, "attributes": {"row": "7"}},
+        ]);
+        let map = json!({
+            "b": {"controlPlane": false, "attributes": {"row": "7"}},
+            "a": {"controlPlane": true},
+        });
+        assert_eq!(read(&map), read(&list));
+        assert_eq!(serde_json::to_value(read(&map)).unwrap(), list);
+        for empty in [json!([]), json!({}), json!(null)] {
+            assert_eq!(read(&empty), []);
+        }
+    }
+
+    #[test]
+    fn a_status_of_the_go_beskar7_is_read() {
+        let status: Beskar7ClusterStatus = serde_json::from_value(json!({
+            "ready": true,
+            "controlPlaneEndpoint": {"host": "10.0.0.7", "port": 6443},
+            "failureDomains": {"a": {"controlPlane": true}},
+            "conditions": [{
+                "type": "ControlPlaneEndpointReady", "status": "True", "severity": "Info",
+                "lastTransitionTime": "2025-06-01T00:00:00Z",
+            }],
+        }))
+        .unwrap();
+        assert_eq!(status.control_plane_endpoint.unwrap().host, "10.0.0.7");
+        assert_eq!(status.conditions.len(), 1);
+    }
 }
