@@ -10,6 +10,8 @@ use crate::cluster::ApiEndpoint;
 
 /// Cluster API's group.
 pub const GROUP: &str = "cluster.x-k8s.io";
+/// The condition of a Machine whose infrastructure is there.
+pub const INFRASTRUCTURE_READY: &str = "InfrastructureReady";
 
 /// What is read of a Cluster's spec.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]

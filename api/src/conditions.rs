@@ -125,10 +125,36 @@ pub mod machine {
     pub const RELEASING_PHYSICAL_HOST: &str = "ReleasingPhysicalHost";
 }
 
-/// Conditions of a Beskar7Cluster.
+/// Conditions and reasons of a Beskar7Cluster.
 pub mod cluster {
     /// The control-plane endpoint is known.
     pub const CONTROL_PLANE_ENDPOINT_READY: &str = "ControlPlaneEndpointReady";
+
+    /// Known: people gave it.
+    pub const ENDPOINT_GIVEN: &str = "EndpointGiven";
+    /// Known: it is the address of a host that is kept for the first control-plane machine.
+    pub const HOST_RESERVED: &str = "HostReserved";
+    /// Known: it is the address of a control-plane machine that came up by itself.
+    pub const ENDPOINT_DISCOVERED: &str = "EndpointDiscovered";
+
+    /// The Cluster that it belongs to is not known.
+    pub const WAITING_FOR_OWNER_CLUSTER: &str = "WaitingForOwnerCluster";
+    /// What was given can't be an endpoint.
+    pub const INVALID_ENDPOINT: &str = "InvalidEndpoint";
+    /// Nothing is given, and no control-plane machine runs that could be asked.
+    pub const ENDPOINT_NOT_SET: &str = "ControlPlaneEndpointNotSet";
+    /// What makes the control-plane machines can't be read, or does not exist yet.
+    pub const WAITING_FOR_CONTROL_PLANE: &str = "WaitingForControlPlane";
+    /// There are to be several control-plane machines: somebody must give an endpoint.
+    pub const ENDPOINT_NEEDED: &str = "EndpointNeeded";
+    /// No host can be reserved yet; the message counts why.
+    pub const WAITING_FOR_PHYSICAL_HOST: &str = "WaitingForPhysicalHost";
+    /// The host whose address is the endpoint does not exist any more.
+    pub const RESERVED_HOST_GONE: &str = "ReservedHostGone";
+    /// The pool is in another namespace, and nothing allows that.
+    pub const HOST_POOL_NOT_ALLOWED: &str = "HostPoolNotAllowed";
+    /// It is being deleted.
+    pub const DELETING: &str = "Deleting";
 }
 
 /// Conditions and reasons of a HostClaim.

@@ -16,6 +16,7 @@
 )]
 
 pub mod claim;
+pub mod cluster;
 pub mod conditions;
 pub mod events;
 pub mod host;
