@@ -13,6 +13,7 @@
     )
 )]
 
+pub mod beskar7cluster;
 pub mod beskar7machine;
 pub mod caches;
 pub mod causes;

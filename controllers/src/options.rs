@@ -141,6 +141,10 @@ pub struct Controllers {
     #[arg(long, env = "BESKAR7_BESKAR7MACHINE_CONCURRENCY", hide_env_values = true, value_name = "N",
           value_parser = clap::value_parser!(u16).range(1..), default_value = "50")]
     pub beskar7machine_concurrency: u16,
+    /// How many Beskar7Clusters are worked on at the same time
+    #[arg(long, env = "BESKAR7_BESKAR7CLUSTER_CONCURRENCY", hide_env_values = true, value_name = "N",
+          value_parser = clap::value_parser!(u16).range(1..), default_value = "10")]
+    pub beskar7cluster_concurrency: u16,
     /// How often a BMC is asked while nothing happens
     #[arg(long, env = "BESKAR7_BMC_POLL_INTERVAL", hide_env_values = true, value_name = "DURATION",
           value_parser = duration::parse, default_value = "1m")]

@@ -124,6 +124,23 @@ const TABLE: &[Line] = &[
         place: Where::Watched,
         only_if: ALWAYS,
     },
+    // How many machines a control plane wants, and which hosts will do for them.
+    Line {
+        group: "controlplane.cluster.x-k8s.io",
+        resource: "kubeadmcontrolplanes",
+        subresource: None,
+        verbs: &["get"],
+        place: Where::Watched,
+        only_if: ALWAYS,
+    },
+    Line {
+        group: GROUP,
+        resource: "beskar7machinetemplates",
+        subresource: None,
+        verbs: &["get"],
+        place: Where::Watched,
+        only_if: ALWAYS,
+    },
     // Applied on the server: made where it is not there.
     Line {
         group: GROUP,

@@ -73,6 +73,16 @@ impl<K: Watched> Cache<K> {
         }
     }
 
+    /// Of these objects, for tests that need no feed.
+    #[cfg(test)]
+    pub(crate) fn of(objects: Vec<K>) -> Self {
+        let mut writer = Writer::new(());
+        let applied = objects.into_iter().map(Event::InitApply);
+        let events = std::iter::once(Event::Init).chain(applied).chain([Event::InitDone]);
+        events.for_each(|event| writer.apply_watcher_event(&event));
+        Self(writer.as_reader())
+    }
+
     /// The same as kube's runtime wants it.
     pub(crate) fn store(&self) -> &Store<K> {
         &self.store

@@ -88,6 +88,7 @@ fn what_cannot_work_is_refused_with_what_to_write() {
         (&["--boot-url=http://b", "--boot-bind-address=0"], "--boot-bind-address is 0"),
         (&["--diagnostics-address=8443"], "write :PORT for every address"),
         (&["--physicalhost-concurrency=0"], "0 is not in 1"),
+        (&["--beskar7cluster-concurrency=0"], "0 is not in 1"),
         (&["-v=11"], "11 is not in 0..=10"),
         (&["--sync-period=0"], "--sync-period must be longer than 0s"),
         (&["--kube-api-timeout=0s"], "--kube-api-timeout must be longer than 0s"),

@@ -14,7 +14,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    beskar7machine,
+    beskar7cluster, beskar7machine,
     caches::{Caches, Feeds},
     claim::Register,
     clock,
@@ -60,7 +60,7 @@ impl Controllers {
         self.start_machines(parts, client, &recorder, &mut feeds);
         let hosts = physicalhost::Context::new(
             client.clone(),
-            recorder,
+            recorder.clone(),
             parts.metrics.clone(),
             options.controllers.sync_period,
             Pace {
@@ -73,6 +73,18 @@ impl Controllers {
         );
         let concurrency = options.controllers.physicalhost_concurrency;
         self.run(hosts, &caches, caches.hosts.clone(), feeds.hosts.changes(), concurrency, parts.health);
+
+        let clusters = beskar7cluster::Context::new(
+            client.clone(),
+            recorder,
+            parts.metrics.clone(),
+            options.controllers.sync_period,
+            caches.clone(),
+        );
+        let (wakes, woken) = beskar7cluster::Wakes::new(&mut feeds);
+        self.tasks.spawn(wakes.run(self.stop.clone()));
+        let concurrency = options.controllers.beskar7cluster_concurrency;
+        self.run(clusters, &caches, caches.clusters.clone(), woken, concurrency, parts.health);
 
         feeds.start(&mut self.tasks, &self.stop);
         let (health, stop) = (parts.health.clone(), self.stop.clone());

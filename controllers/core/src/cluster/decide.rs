@@ -22,16 +22,13 @@ use super::{
     missing::{ControlPlane, Missing, Waiting, control_plane, missing, pool_elsewhere},
     owner::{Owner, left_alone, paused},
     pool::Pool,
-    reservation::{is_kept, reservation},
+    reservation::is_kept,
     zones::{ControlPlaneIn, failure_domains},
 };
 use crate::{
     conditions::{Finding, Truth, set},
     events::Event,
 };
-
-/// While something is waited for that is not watched.
-const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 /// Reasons of the condition Paused, as Cluster API words them.
 const PAUSED: &str = "Paused";
@@ -72,8 +69,9 @@ pub enum Step<'a> {
 /// What follows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision<'a> {
-    /// What its status should say. A status that says so already is not written.
-    pub status: Beskar7ClusterStatus,
+    /// What its status should say; nothing as long as that follows from what is to be done. A status that says so
+    /// already is not written.
+    pub status: Option<Beskar7ClusterStatus>,
     /// What people should be told, once the status is written.
     pub events: Vec<Event>,
     /// What to do, once the status is written.
@@ -89,6 +87,8 @@ pub enum Requeue {
     OnChange,
     /// Soon, then less and less often, at least once per this time.
     Growing(Duration),
+    /// The control plane could not be read: as the retry policy says.
+    Failed,
 }
 
 /// What makes the control-plane machines, if that has to be known to decide.
@@ -100,6 +100,7 @@ pub fn asks_for_control_plane<'a>(
 ) -> Option<&'a ContractReference> {
     let Owner::Found(owner_) = owner else { return None };
     let untouched = left_alone(cluster)
+        || !is_adopted(cluster)
         || cluster.metadata.deletion_timestamp.is_some()
         || paused(cluster, owner).is_some();
     match settled(cluster, owner_, machines) {
@@ -112,27 +113,25 @@ pub fn asks_for_control_plane<'a>(
 #[must_use]
 pub fn decide<'a>(cluster: &Beskar7Cluster, observed: &Observed<'a>, now: Timestamp) -> Decision<'a> {
     let deleted = cluster.metadata.deletion_timestamp.is_some();
-    let adopted = cluster.metadata.finalizers.iter().flatten().any(|name| name == finalizers::CLUSTER);
-    let nothing = |step| Decision {
-        status: cluster.status.clone().unwrap_or_default(),
-        events: Vec::new(),
-        step,
-        requeue: Requeue::OnChange,
-    };
+    let adopted = is_adopted(cluster);
     // Deleted without our finalizer, it is held by others; we have nothing to do with it any more.
     if left_alone(cluster) || (deleted && !adopted) {
-        return nothing(Step::Rest);
+        return does(Step::Rest);
     }
     let subject = Subject { cluster, observed, pool: Pool::of(cluster), now };
     match observed.owner {
         Owner::NotNamed | Owner::Absent(_) if !deleted => subject.without_owner(),
-        Owner::Found(_) if !deleted && !adopted => nothing(Step::Adopt),
+        Owner::Found(_) if !deleted && !adopted => does(Step::Adopt),
         Owner::NotNamed | Owner::Absent(_) | Owner::Found(_) => match paused(cluster, observed.owner) {
             Some(why) => subject.paused(why),
             None if deleted => subject.deleted(),
             None => subject.normal(),
         },
     }
+}
+
+fn is_adopted(cluster: &Beskar7Cluster) -> bool {
+    cluster.metadata.finalizers.iter().flatten().any(|name| name == finalizers::CLUSTER)
 }
 
 /// What a decision is about.
@@ -149,20 +148,20 @@ impl<'a> Subject<'_, '_, 'a> {
         let endpoint = match settled(self.cluster, owner, &self.observed.machines) {
             Settled::At(endpoint) => endpoint,
             Settled::Wrong(finding) => {
-                return self.waits(&Waiting { finding, provisioned: false, unwatched: false });
+                return self.waits(&Waiting { finding, provisioned: false, requeue: Requeue::OnChange });
             }
             Settled::Open => {
                 return match missing(self.cluster, owner, self.observed, &self.pool) {
-                    Missing::Reserve(host) => self.does(Step::Reserve(host)),
-                    Missing::Write(endpoint) => self.does(Step::WriteEndpoint(endpoint)),
+                    Missing::Reserve(host) => does(Step::Reserve(host)),
+                    Missing::Write(endpoint) => does(Step::WriteEndpoint(endpoint)),
                     Missing::Wait(waiting) => self.waits(&waiting),
                 };
             }
         };
         match known(self.cluster, owner, self.observed, &self.pool, &endpoint) {
-            Known::Write(endpoint) => self.does(Step::WriteEndpoint(endpoint)),
-            Known::Reserve(host) => self.does(Step::Reserve(host)),
-            Known::Unreserve(host) => self.does(Step::Unreserve(host)),
+            Known::Write(endpoint) => does(Step::WriteEndpoint(endpoint)),
+            Known::Reserve(host) => does(Step::Reserve(host)),
+            Known::Unreserve(host) => does(Step::Unreserve(host)),
             Known::Said { finding, control_plane } => {
                 let mut status = self.status(&finding, control_plane);
                 status.control_plane_endpoint = Some(endpoint);
@@ -177,8 +176,7 @@ impl<'a> Subject<'_, '_, 'a> {
         if waiting.provisioned {
             status.initialization = Some(Initialization { provisioned: Some(true) });
         }
-        let requeue = if waiting.unwatched { Requeue::Growing(LOOK_AGAIN) } else { Requeue::OnChange };
-        self.says(status, Step::Rest, requeue)
+        self.says(status, Step::Rest, waiting.requeue)
     }
 
     fn without_owner(&self) -> Decision<'a> {
@@ -190,7 +188,7 @@ impl<'a> Subject<'_, '_, 'a> {
         };
         let reason = reasons::WAITING_FOR_OWNER_CLUSTER;
         let finding = Finding { truth: Truth::False, reason, message };
-        self.waits(&Waiting { finding, provisioned: false, unwatched: false })
+        self.waits(&Waiting { finding, provisioned: false, requeue: Requeue::OnChange })
     }
 
     /// Says that it is paused, and nothing else.
@@ -204,8 +202,7 @@ impl<'a> Subject<'_, '_, 'a> {
 
     /// Cluster API deletes the infrastructure of a cluster after its machines: nobody needs the kept hosts any more.
     fn deleted(&self) -> Decision<'a> {
-        let mine = reservation(self.cluster);
-        let step = match self.observed.hosts.iter().find(|host| is_kept(host, &mine)) {
+        let step = match self.observed.hosts.iter().find(|host| is_kept(host, self.cluster)) {
             Some(host) => Step::Unreserve(host),
             None => Step::LetGo,
         };
@@ -248,17 +245,16 @@ impl<'a> Subject<'_, '_, 'a> {
         }
     }
 
-    /// Something is to be done first; what is to be said follows from what comes of it.
-    fn does(&self, step: Step<'a>) -> Decision<'a> {
-        let status = self.cluster.status.clone().unwrap_or_default();
-        Decision { status, events: Vec::new(), step, requeue: Requeue::OnChange }
-    }
-
     fn says(&self, status: Beskar7ClusterStatus, step: Step<'a>, requeue: Requeue) -> Decision<'a> {
         let before = self.cluster.status.as_ref();
         let events = events(before.map_or(&[], |before| &before.conditions), &status.conditions);
-        Decision { status, events, step, requeue }
+        Decision { status: Some(status), events, step, requeue }
     }
+}
+
+/// Something is to be done first; what is to be said follows from what comes of it.
+const fn does(step: Step<'_>) -> Decision<'_> {
+    Decision { status: None, events: Vec::new(), step, requeue: Requeue::OnChange }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::{
     decide::Observed,
     endpoint::{at, best, checked, named, text},
     pool::Pool,
-    reservation::{declares, is_free, is_kept, reservation},
+    reservation::{declares, is_free, is_kept},
     zones::ControlPlaneIn,
 };
 use crate::conditions::{Finding, Truth, get};
@@ -117,8 +117,7 @@ pub(super) fn known<'a>(
     if is_unwritten(cluster, endpoint) {
         return Known::Write(endpoint.clone());
     }
-    let mine = reservation(cluster);
-    let kept = || observed.hosts.iter().copied().filter(|host| is_kept(host, &mine));
+    let kept = || observed.hosts.iter().copied().filter(|host| is_kept(host, cluster));
     // Two kept hosts, and the first machine might land on the wrong one. One in use does no harm.
     let stray = kept().find(|host| !declares(host, &endpoint.host) && host.spec.claim_id.is_none());
     if let Some(stray) = stray {

@@ -19,7 +19,9 @@ fn settle(world: &mut World) -> Decided {
                     serde_json::from_value(written["controlPlaneEndpoint"].clone()).unwrap();
             }
             None => {
-                world.cluster.status = Some(decided.status.clone());
+                if decided.says {
+                    world.cluster.status = Some(decided.status.clone());
+                }
                 return decided;
             }
         }

@@ -1,5 +1,7 @@
 //! An endpoint that is not known: whether a host can be kept to become it, or who has to do what.
 
+use std::time::Duration;
+
 use beskar7_api::{
     Beskar7Cluster, PhysicalHost,
     cluster::ApiEndpoint,
@@ -10,13 +12,16 @@ use beskar7_api::{
 };
 
 use super::{
-    decide::Observed,
+    decide::{Observed, Requeue},
     endpoint::at,
     known::running,
     pool::Pool,
     reservation::{Search, search},
 };
 use crate::conditions::{Finding, Truth};
+
+/// While something is waited for that is not watched.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 /// What makes a Cluster's control-plane machines, as far as it was found out.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,8 +80,8 @@ pub(super) struct Waiting {
     pub(super) finding: Finding,
     /// Whether Cluster API may go on: machines come first, and the endpoint from them.
     pub(super) provisioned: bool,
-    /// Whether something is waited for that is not watched.
-    pub(super) unwatched: bool,
+    /// When to look again.
+    pub(super) requeue: Requeue,
 }
 
 /// What makes a Cluster's control-plane machines, if something is named.
@@ -95,18 +100,23 @@ pub(super) fn missing<'a>(
         return Missing::Wait(Waiting {
             finding: no(reasons::ENDPOINT_NOT_SET, message),
             provisioned: true,
-            unwatched: false,
+            requeue: Requeue::OnChange,
         });
     };
     let name = format!("{} {}", named.kind, named.name);
     let (replicas, hosts) = match &observed.control_plane {
         ControlPlane::Unread(why) => {
-            return wait(reasons::WAITING_FOR_CONTROL_PLANE, &unread(why, &name, &named.api_group));
+            let told = unread(why, &name, &named.api_group);
+            return wait(reasons::WAITING_FOR_CONTROL_PLANE, &told, requeue(why));
         }
         ControlPlane::Found { brings_endpoint: true, .. } => {
             let message = format!("{name} brings the endpoint, when it is ready");
             let finding = no(reasons::ENDPOINT_NOT_SET, message);
-            return Missing::Wait(Waiting { finding, provisioned: true, unwatched: true });
+            return Missing::Wait(Waiting {
+                finding,
+                provisioned: true,
+                requeue: Requeue::Growing(LOOK_AGAIN),
+            });
         }
         ControlPlane::Found { brings_endpoint: false, replicas, hosts } => (*replicas, hosts),
     };
@@ -120,7 +130,7 @@ pub(super) fn missing<'a>(
         None => return needed(&format!("{name} does not say how many machines it wants")),
     }
     if let Some(elsewhere) = elsewhere(cluster, pool, hosts) {
-        return wait(reasons::HOST_POOL_NOT_ALLOWED, &elsewhere);
+        return wait(reasons::HOST_POOL_NOT_ALLOWED, &elsewhere, Requeue::Growing(LOOK_AGAIN));
     }
     match search(pool, cluster, hosts, &observed.hosts) {
         Search::Kept(address) => Missing::Write(at(address, cluster.spec.control_plane_endpoint.as_ref())),
@@ -128,7 +138,7 @@ pub(super) fn missing<'a>(
         Search::Nothing(why) => {
             let why =
                 format!("{name} wants one machine, whose host can be the endpoint, but there is none. {why}");
-            wait(reasons::WAITING_FOR_PHYSICAL_HOST, &why)
+            wait(reasons::WAITING_FOR_PHYSICAL_HOST, &why, Requeue::Growing(LOOK_AGAIN))
         }
     }
 }
@@ -190,15 +200,27 @@ fn unread(why: &Unread, name: &str, group: &str) -> String {
 const GIVE_ONE: &str = "give an endpoint in spec.controlPlaneEndpoint of this Beskar7Cluster: a virtual IP (the template \
                         flavour kube-vip sets one up), a load balancer or a DNS name";
 
-/// Only people can end it.
+/// Only people can end it; but the number may change, and is not watched.
 fn needed(why: &str) -> Missing<'static> {
     let finding = no(reasons::ENDPOINT_NEEDED, format!("{why}. Please {GIVE_ONE}"));
-    Missing::Wait(Waiting { finding, provisioned: false, unwatched: true })
+    Missing::Wait(Waiting { finding, provisioned: false, requeue: Requeue::Growing(LOOK_AGAIN) })
 }
 
-fn wait(reason: &'static str, why: &str) -> Missing<'static> {
+fn wait(reason: &'static str, why: &str, requeue: Requeue) -> Missing<'static> {
     let finding = no(reason, format!("{why}. Or {GIVE_ONE}"));
-    Missing::Wait(Waiting { finding, provisioned: false, unwatched: true })
+    Missing::Wait(Waiting { finding, provisioned: false, requeue })
+}
+
+/// Nothing of it is watched.
+const fn requeue(why: &Unread) -> Requeue {
+    match why {
+        Unread::Failed(_) => Requeue::Failed,
+        Unread::NotAsked
+        | Unread::Absent
+        | Unread::UnknownKind
+        | Unread::Forbidden
+        | Unread::TemplateAbsent(_) => Requeue::Growing(LOOK_AGAIN),
+    }
 }
 
 fn no(reason: &'static str, message: String) -> Finding {

@@ -7,11 +7,13 @@ use beskar7_api::{Beskar7Cluster, PhysicalHost, physical_host::Reservation};
 use super::{endpoint::best, missing::HostWish, pool::Pool};
 use crate::claim::{Candidate, Choice, Verdict, choose, judge};
 
+const KIND: &str = "Beskar7Cluster";
+
 /// How a host says that it is kept for this cluster.
 #[must_use]
 pub fn reservation(cluster: &Beskar7Cluster) -> Reservation {
     Reservation {
-        kind: "Beskar7Cluster".to_owned(),
+        kind: KIND.to_owned(),
         namespace: cluster.metadata.namespace.clone().unwrap_or_default(),
         name: cluster.metadata.name.clone().unwrap_or_default(),
     }
@@ -75,8 +77,13 @@ pub(super) fn declares(host: &PhysicalHost, address: &str) -> bool {
 }
 
 /// Whether a host is kept for this cluster.
-pub(super) fn is_kept(host: &PhysicalHost, mine: &Reservation) -> bool {
-    host.spec.reserved_for.as_ref() == Some(mine)
+pub(super) fn is_kept(host: &PhysicalHost, cluster: &Beskar7Cluster) -> bool {
+    let (namespace, name) = (&cluster.metadata.namespace, &cluster.metadata.name);
+    host.spec.reserved_for.as_ref().is_some_and(|kept_for| {
+        kept_for.kind == KIND
+            && Some(&kept_for.namespace) == namespace.as_ref()
+            && Some(&kept_for.name) == name.as_ref()
+    })
 }
 
 /// Whether a host could be kept for this cluster.

@@ -124,7 +124,9 @@ pub(super) struct World {
 /// What was decided, as far as tests look at it.
 #[derive(Debug)]
 pub(super) struct Decided {
+    /// Empty where nothing is said.
     pub(super) status: Beskar7ClusterStatus,
+    pub(super) says: bool,
     pub(super) events: Vec<Event>,
     /// The step, and what it is done to.
     pub(super) step: String,
@@ -168,7 +170,7 @@ impl World {
             Step::WriteEndpoint(endpoint) => format!("write {}:{}", endpoint.host, endpoint.port),
             Step::LetGo => "let go".to_owned(),
         };
-        Decided { status, events, step, requeue }
+        Decided { says: status.is_some(), status: status.unwrap_or_default(), events, step, requeue }
     }
 
     fn observed(&self) -> Observed<'_> {

@@ -8,7 +8,7 @@ use beskar7_api::{
 use super::{
     owner::owner_name,
     pool::Pool,
-    reservation::{declares, is_kept, reservation},
+    reservation::{declares, is_kept},
     zones::zone_in,
 };
 use crate::conditions::get;
@@ -22,9 +22,16 @@ pub fn concerned_by_host(
     after: Option<&PhysicalHost>,
 ) -> bool {
     let either = |test: &dyn Fn(&PhysicalHost) -> bool| before.is_some_and(test) || after.is_some_and(test);
-    let (pool, mine) = (Pool::of(cluster), reservation(cluster));
+    if either(&|host| is_kept(host, cluster)) {
+        return true;
+    }
+    // No pool reaches further yet, and most hosts are elsewhere.
+    if !either(&|host| host.metadata.namespace == cluster.metadata.namespace) {
+        return false;
+    }
+    let pool = Pool::of(cluster);
     let zone = |host: Option<&PhysicalHost>| host.and_then(|host| zone_in(&pool, host).map(str::to_owned));
-    if either(&|host| is_kept(host, &mine)) || zone(before) != zone(after) {
+    if zone(before) != zone(after) {
         return true;
     }
     match said(cluster) {

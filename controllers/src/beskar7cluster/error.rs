@@ -1,0 +1,41 @@
+//! How a reconcile of a Beskar7Cluster can fail.
+
+use std::time::Duration;
+
+/// Why a reconcile has to be tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReconcileError {
+    /// What makes the control-plane machines could not be read; the cluster's condition says why.
+    #[error("the control plane can't be read; the cluster's condition says why")]
+    ControlPlane,
+    /// The hosts that are kept for a cluster could not be read.
+    #[error("the hosts that are kept for the cluster can't be read")]
+    Hosts(#[source] Box<kube::Error>),
+    /// The cluster or a host could not be written.
+    #[error("the {0} can't be written")]
+    Write(&'static str, #[source] Box<kube::Error>),
+    /// The status could not be written.
+    #[error("the status can't be written")]
+    Status(#[source] Box<kube::Error>),
+    /// The status could not be made into a patch.
+    #[error("the status can't be written as JSON")]
+    Json(#[source] serde_json::Error),
+    /// It hung.
+    #[error("not done within {0:?}")]
+    TimedOut(Duration),
+}
+
+impl ReconcileError {
+    /// The kind of failure, for metrics: few values, which stay.
+    #[must_use]
+    pub const fn category(&self) -> &'static str {
+        match self {
+            Self::ControlPlane => "control_plane",
+            Self::Hosts(_) => "hosts",
+            Self::Write(_, _) => "write",
+            Self::Status(_) => "status",
+            Self::Json(_) => "json",
+            Self::TimedOut(_) => "timeout",
+        }
+    }
+}
