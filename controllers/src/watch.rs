@@ -80,7 +80,7 @@ impl<K: Watched> Cache<K> {
         let applied = objects.into_iter().map(Event::InitApply);
         let events = std::iter::once(Event::Init).chain(applied).chain([Event::InitDone]);
         events.for_each(|event| writer.apply_watcher_event(&event));
-        Self(writer.as_reader())
+        Self { store: writer.as_reader(), filled: Sender::new(true).subscribe() }
     }
 
     /// The same as kube's runtime wants it.

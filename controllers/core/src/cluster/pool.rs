@@ -51,6 +51,7 @@ impl<'a> Pool<'a> {
             selector: None,
             requirements: None,
             zone: None,
+            parameters_by: None,
             reservation,
         }
     }

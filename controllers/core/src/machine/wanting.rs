@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use beskar7_api::{
-    Beskar7Cluster, Beskar7Machine,
+    Beskar7Machine,
     boot::BootParameterMechanism,
     labels,
     physical_host::Reservation,
@@ -11,7 +11,10 @@ use beskar7_api::{
 };
 
 use super::{boot::Order, gate::Surroundings};
-use crate::claim::{Candidate, ReservationRule, Wish};
+use crate::{
+    claim::{Candidate, ReservationRule, Wish},
+    cluster::reservation,
+};
 
 /// What a machine wants of its host. [`Wanting::wish`] shows it to the claim engine.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,16 +110,6 @@ impl Wanting {
     #[must_use]
     pub fn is_out_of_bounds(&self) -> bool {
         self.namespaces.is_empty()
-    }
-}
-
-/// How a host is kept for a cluster's first control-plane machine.
-#[must_use]
-pub fn reservation(cluster: &Beskar7Cluster) -> Reservation {
-    Reservation {
-        kind: "Beskar7Cluster".to_owned(),
-        namespace: cluster.metadata.namespace.clone().unwrap_or_default(),
-        name: cluster.metadata.name.clone().unwrap_or_default(),
     }
 }
 
