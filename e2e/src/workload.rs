@@ -17,7 +17,7 @@ mod os;
 mod registry;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -54,6 +54,7 @@ impl Workload {
             management: Management::new(plane.client().await?),
             ground,
             running: tokio::sync::Mutex::default(),
+            strays: Mutex::default(),
         });
         let sweeper = tokio::spawn(sweep(Arc::downgrade(&clusters)));
         Ok(Self { clusters, sweeper })
@@ -96,6 +97,12 @@ impl Workload {
         bail!("no node {machine} has joined a cluster of {namespace}")
     }
 
+    /// Boots that nobody can have wanted: of a host that nobody held, or of what another claim had installed.
+    #[must_use]
+    pub fn strays(&self) -> Vec<String> {
+        self.clusters.strays.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// An error if an API server has ended by itself.
     pub async fn check(&self) -> Result<()> {
         self.clusters.running.lock().await.values().try_for_each(|cluster| cluster.check())
@@ -128,11 +135,17 @@ struct Clusters {
     management: Management,
     running: tokio::sync::Mutex<BTreeMap<ClusterName, Arc<WorkloadCluster>>>,
     journal: Journal,
+    strays: Mutex<Vec<String>>,
 }
 
 impl Clusters {
     fn note(&self, what: &str) {
         self.journal.note(what);
+    }
+
+    fn note_stray(&self, what: String) {
+        self.note(&what);
+        self.strays.lock().unwrap_or_else(PoisonError::into_inner).push(what);
     }
 
     /// The cluster that a machine belongs to. The first machine of a control plane starts it, in a task of its own: it

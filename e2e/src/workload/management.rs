@@ -6,9 +6,10 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use anyhow::{Context, Result, bail};
-use beskar7_api::{Beskar7Machine, PhysicalHost, labels};
+use beskar7_api::cluster::ApiEndpoint;
+use beskar7_api::{Beskar7Machine, PhysicalHost, cluster_api, labels};
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, PostParams};
+use kube::api::{ApiResource, DynamicObject, ListParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use reqwest::Url;
 use serde_json::json;
@@ -86,7 +87,7 @@ impl Management {
             .await?;
         let owner = ours.owner_references().iter().find(|owner| owner.kind == "Machine");
         let owner = owner.with_context(|| format!("no Machine owns {}", ours.name_any()))?;
-        let machine = self.of_cluster_api("Machine", within).get(&owner.name).await?;
+        let machine = self.machines_in(within).get(&owner.name).await?;
         let text =
             |path: &str| machine.data.pointer(path).and_then(|value| value.as_str()).map(str::to_owned);
         Ok(Some(Claimant {
@@ -104,11 +105,9 @@ impl Management {
 
     /// A Cluster, if it is there.
     pub(super) async fn cluster(&self, name: &ClusterName) -> Result<Option<Cluster>> {
-        let clusters = self.of_cluster_api("Cluster", &name.namespace);
+        let clusters = Api::<cluster_api::Cluster>::namespaced(self.client.clone(), &name.namespace);
         let Some(found) = clusters.get_opt(&name.name).await? else { return Ok(None) };
-        let endpoint = found.data.pointer("/spec/controlPlaneEndpoint").cloned().unwrap_or_default();
-        let host = endpoint.get("host").and_then(|host| host.as_str()).unwrap_or_default();
-        let port = endpoint.get("port").and_then(|port| port.as_u64()).unwrap_or_default();
+        let ApiEndpoint { host, port } = found.spec.control_plane_endpoint.clone().unwrap_or_default();
         let address: IpAddr = host.parse().with_context(|| format!("{name}: the endpoint {host:?}"))?;
         if !address.is_loopback() {
             bail!("the endpoint of {name}, {address}, is not on this machine");
@@ -119,7 +118,7 @@ impl Management {
 
     /// The names of a Cluster's Machines.
     pub(super) async fn machines(&self, cluster: &ClusterName) -> Result<BTreeSet<String>> {
-        let all = self.of_cluster_api("Machine", &cluster.namespace);
+        let all = self.machines_in(&cluster.namespace);
         let selected = ListParams::default().labels(&format!("{}={}", labels::CLUSTER_NAME, cluster.name));
         Ok(all.list(&selected).await?.iter().map(ResourceExt::name_any).collect())
     }
@@ -161,8 +160,8 @@ impl Management {
         Ok(())
     }
 
-    fn of_cluster_api(&self, kind: &str, namespace: &str) -> Api<DynamicObject> {
-        let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("cluster.x-k8s.io", "v1beta2", kind));
+    fn machines_in(&self, namespace: &str) -> Api<DynamicObject> {
+        let kind = ApiResource::erase::<cluster_api::Machine>(&());
         Api::namespaced_with(self.client.clone(), namespace, &kind)
     }
 }

@@ -91,11 +91,11 @@ struct Joined {
 /// claim.
 async fn join(clusters: &Arc<Clusters>, what: &Booted, image: &Image, boot: &Boot) -> Result<Option<Joined>> {
     let Some(claimant) = clusters.management.claimant(what.address).await? else {
-        clusters.note(&format!("{}: booted for nobody", what.address));
+        clusters.note_stray(format!("{}: booted for nobody", what.address));
         return Ok(None);
     };
     if !image.is_for(&claimant.claim) {
-        clusters.note(&format!("{}: booted what another claim has installed", what.address));
+        clusters.note_stray(format!("{}: booted what another claim has installed", what.address));
         return Ok(None);
     }
     what.machine.install(Some(image.on_disk(&claimant.claim)));

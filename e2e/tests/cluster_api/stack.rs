@@ -1,9 +1,11 @@
 //! Cluster API, our manager and simulated machines that become nodes, on one local control plane.
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use beskar7_api::cluster_api;
 use beskar7_e2e::cluster_api::{ClusterApi, Infrastructure, Managers};
 use beskar7_e2e::control_plane::{ControlPlane, Options};
 use beskar7_e2e::manager::{self, Manager};
@@ -14,7 +16,8 @@ use beskar7_e2e::wait;
 use beskar7_e2e::workload::Workload;
 use beskar7_redfish_sim::fleet::FleetConfig;
 use beskar7_redfish_sim::profiles;
-use kube::Client;
+use kube::api::ListParams;
+use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
 use super::images;
@@ -35,7 +38,7 @@ pub struct Stack {
     pub plane: ControlPlane,
     pub client: Client,
     endpoint: Port,
-    image: String,
+    images: String,
 }
 
 impl Stack {
@@ -60,9 +63,9 @@ impl Stack {
         let racks = Racks::start(&plane, NAMESPACE, fleet).await?;
         racks.available(&plane).await?;
         let client = plane.client().await?;
-        let image = images::serve().await?;
+        let images = images::serve().await?;
         let endpoint = Port::reserve()?;
-        Ok(Self { manager, racks, workload, managers, cluster_api, plane, client, endpoint, image })
+        Ok(Self { manager, racks, workload, managers, cluster_api, plane, client, endpoint, images })
     }
 
     /// A cluster by the default template of the release, but for what machines without kubelets can't do: its etcd is
@@ -76,11 +79,15 @@ impl Stack {
             &["--kubernetes-version", Tool::KubeApiserver.version()?],
             &["--control-plane-machine-count", &control_plane, "--worker-machine-count", &workers],
         ];
-        let (port, image) = (self.endpoint.number().to_string(), format!("{}/node.iso", self.image));
+        let (port, image) = (self.endpoint.number().to_string(), self.image("node.iso"));
         let variables = [
             ("CONTROL_PLANE_ENDPOINT_IP", "127.0.0.1"),
             ("CONTROL_PLANE_ENDPOINT_PORT", &port),
             ("BESKAR7_IMAGE_URL", &image),
+            // Servers to spare for a rollout, and a health check that does not wait for memory training.
+            ("BESKAR7_WORKER_MAX_SURGE", "3"),
+            ("BESKAR7_WORKER_MAX_UNAVAILABLE", "0"),
+            ("BESKAR7_NODE_UNHEALTHY_TIMEOUT_SECONDS", "10"),
         ];
         let objects = self.cluster_api.clusterctl_with(&arguments.concat(), &variables).await?.success()?;
         let etcd = self.workload.external_etcd(NAMESPACE, name).await?;
@@ -98,8 +105,25 @@ impl Stack {
             }
             items.push(object);
         }
-        let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
-        self.plane.kubectl_with_input(&["apply", "-f", "-"], &list).await?.success()?;
+        self.apply(&json!({"apiVersion": "v1", "kind": "List", "items": items})).await
+    }
+
+    /// Where an image of this name is.
+    pub fn image(&self, name: &str) -> String {
+        format!("{}/{name}", self.images)
+    }
+
+    /// Writes an object of any kind.
+    pub async fn apply(&self, object: &Value) -> Result<()> {
+        self.plane.kubectl_with_input(&["apply", "-f", "-"], &object.to_string()).await?.success()?;
+        Ok(())
+    }
+
+    /// A merge patch on an object by its kind and name.
+    pub async fn merge(&self, kind: &str, name: &str, patch: &Value) -> Result<()> {
+        let patch = patch.to_string();
+        let arguments = ["-n", NAMESPACE, "patch", kind, name, "--type=merge", "-p", &patch];
+        self.plane.kubectl(&arguments).await?.success()?;
         Ok(())
     }
 
@@ -110,13 +134,20 @@ impl Stack {
         serde_json::from_str(&found).with_context(|| format!("reading {kind} {name}"))
     }
 
+    /// The names of a Cluster's Machines.
+    pub async fn machines(&self, cluster: &str) -> Result<BTreeSet<String>> {
+        self.labelled(&format!("cluster.x-k8s.io/cluster-name={cluster}")).await
+    }
+
     /// The names of a MachineDeployment's Machines.
-    pub async fn machines(&self, deployment: &str) -> Result<Vec<String>> {
-        let selector = format!("cluster.x-k8s.io/deployment-name={deployment}");
-        let names = "jsonpath={.items[*].metadata.name}";
-        let arguments = ["-n", NAMESPACE, "get", "machines", "-l", &selector, "-o", names];
-        let found = self.plane.kubectl(&arguments).await?.success()?;
-        Ok(found.split_whitespace().map(str::to_owned).collect())
+    pub async fn machines_of(&self, deployment: &str) -> Result<BTreeSet<String>> {
+        self.labelled(&format!("cluster.x-k8s.io/deployment-name={deployment}")).await
+    }
+
+    async fn labelled(&self, selector: &str) -> Result<BTreeSet<String>> {
+        let machines = Api::<cluster_api::Machine>::namespaced(self.client.clone(), NAMESPACE);
+        let found = machines.list(&ListParams::default().labels(selector)).await?;
+        Ok(found.iter().map(ResourceExt::name_any).collect())
     }
 
     /// The host that a Machine holds.

@@ -1,0 +1,19 @@
+//! A whole life with the real Cluster API: the kubeadm control plane and MachineDeployments on simulated servers, with
+//! our manager under the role of its release. What users do with `kubectl`, from `clusterctl generate cluster` to the
+//! deletion of the Cluster.
+//!
+//! Needs what `make release` writes.
+#![allow(clippy::indexing_slicing, reason = "JSON is read as it is written")]
+
+#[path = "cluster_api/hosts.rs"]
+mod hosts;
+#[path = "peers/images.rs"]
+mod images;
+#[path = "cluster_api/life.rs"]
+mod life;
+#[path = "cluster_api/nodes.rs"]
+mod nodes;
+#[path = "cluster_api/stack.rs"]
+mod stack;
+#[path = "cluster_api/stand_in.rs"]
+mod stand_in;
