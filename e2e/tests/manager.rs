@@ -7,6 +7,8 @@ mod churn;
 mod failover;
 #[path = "manager/faults.rs"]
 mod faults;
+#[path = "manager/gatekeeper.rs"]
+mod gatekeeper;
 #[path = "manager/hosts.rs"]
 mod hosts;
 #[path = "peers/images.rs"]
@@ -31,5 +33,7 @@ mod setup;
 mod site;
 #[path = "manager/start.rs"]
 mod start;
+#[path = "manager/steps.rs"]
+mod steps;
 #[path = "manager/trust.rs"]
 mod trust;
