@@ -8,6 +8,7 @@ mod desk;
 mod screen;
 mod servers;
 mod stack;
+mod story;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,6 +34,9 @@ pub struct Options {
     /// Bring everything up, show it, and take it down again.
     #[arg(long)]
     once: bool,
+    /// Only the servers: make no cluster of them.
+    #[arg(long)]
+    no_cluster: bool,
     /// Where it keeps its state and logs.
     #[arg(long, value_name = "DIR", default_value_os_t = workspace::demo_directory())]
     directory: PathBuf,
@@ -98,7 +102,18 @@ async fn perform(options: &Options, desk: &Desk, tools: &Tools, screen: &mut Scr
     screen.table(&stack.table().await?);
     screen.text(&stack.kinds().await?);
     screen.text(&stack.hosts().await?);
-    screen.text(&desk.what_next(tools)?);
+    if !options.no_cluster {
+        let told = tokio::select! {
+            told = story::tell(&stack, screen) => told,
+            by = &mut asked => Err(anyhow::anyhow!("stopped by {by} while the cluster was shown")),
+        };
+        if let Err(error) = told {
+            screen.step("stopping");
+            stack.stop().await?;
+            return Err(error);
+        }
+    }
+    screen.text(&desk.what_next(!options.no_cluster));
 
     if !options.once {
         screen.line("Ctrl-C stops all of it.");

@@ -11,11 +11,13 @@
 pub mod cluster_api;
 pub mod control_plane;
 pub mod demo;
+pub mod images;
 pub mod manager;
 pub mod ports;
 pub mod probe;
 pub mod process;
 pub mod racks;
+pub mod sample;
 pub mod tools;
 pub mod wait;
 pub mod workload;

@@ -5,10 +5,10 @@
 //! Needs what `make release` writes.
 #![allow(clippy::indexing_slicing, reason = "JSON is read as it is written")]
 
+use beskar7_e2e::images;
+
 #[path = "cluster_api/hosts.rs"]
 mod hosts;
-#[path = "peers/images.rs"]
-mod images;
 #[path = "cluster_api/life.rs"]
 mod life;
 #[path = "cluster_api/nodes.rs"]

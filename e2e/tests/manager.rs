@@ -1,6 +1,8 @@
 //! The built manager against a real API server, under exactly the role that its release gives it.
 #![allow(clippy::indexing_slicing, reason = "JSON is read as it is written")]
 
+use beskar7_e2e::images;
+
 #[path = "manager/churn.rs"]
 mod churn;
 #[path = "manager/failover.rs"]
@@ -11,8 +13,6 @@ mod faults;
 mod gatekeeper;
 #[path = "manager/hosts.rs"]
 mod hosts;
-#[path = "peers/images.rs"]
-mod images;
 #[path = "manager/inputs.rs"]
 mod inputs;
 #[path = "manager/kills.rs"]

@@ -3,12 +3,12 @@
 //! `peers/exceptions.rs`; the lists are compared exactly.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
+use beskar7_e2e::images;
+
 #[path = "peers/emulator.rs"]
 mod emulator;
 #[path = "peers/exceptions.rs"]
 mod exceptions;
-#[path = "peers/images.rs"]
-mod images;
 #[path = "peers/protocol_validator.rs"]
 mod protocol_validator;
 #[path = "../../redfish/tests/scenario/mod.rs"]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::servers;
+use super::{servers, story};
 use crate::tools::{Tool, Tools};
 
 /// The directory, held for as long as this value lives.
@@ -91,7 +91,7 @@ impl Desk {
     }
 
     /// What a person may want to type, in another terminal.
-    pub(super) fn what_next(&self, tools: &Tools) -> Result<String> {
+    pub(super) fn what_next(&self, cluster: bool) -> String {
         let here = std::env::current_dir().unwrap_or_default();
         let seen = |path: PathBuf| path.strip_prefix(&here).map(Path::to_owned).unwrap_or(path);
         let environment = seen(self.directory.join("env"));
@@ -101,8 +101,18 @@ impl Desk {
         } else {
             environment
         };
-        let kubernetes = tools_version(tools)?;
-        Ok(format!(
+        let namespace = servers::NAMESPACE;
+        let of_cluster = match cluster {
+            true => format!(
+                "    clusterctl describe cluster {cluster} -n {namespace}
+    kubectl get machines,beskar7machines -n {namespace}
+    kubectl scale machinedeployment -n {namespace} {cluster}-md-0 --replicas=3
+",
+                cluster = story::CLUSTER
+            ),
+            false => String::new(),
+        };
+        format!(
             "In another terminal:
 
     . {environment}
@@ -111,23 +121,13 @@ impl Desk {
     kubectl get physicalhosts -n {namespace} -o wide
     kubectl describe physicalhost -n {namespace} dell-idrac
     kubectl get hardwaredata -n {namespace}
-    export CONTROL_PLANE_ENDPOINT_IP=192.0.2.10 BESKAR7_IMAGE_URL=http://images.example.com/node.iso
-    clusterctl generate cluster edge --kubernetes-version {kubernetes} --target-namespace default | kubectl apply -f -
-    clusterctl describe cluster edge
-
+{of_cluster}
 Logs: {logs}
 ",
             environment = environment.display(),
-            namespace = servers::NAMESPACE,
             logs = seen(self.logs()).display(),
-        ))
+        )
     }
-}
-
-/// A Kubernetes version that the Cluster API here knows: its own.
-fn tools_version(tools: &Tools) -> Result<&'static str> {
-    tools.path(Tool::KubeApiserver)?;
-    Tool::KubeApiserver.version()
 }
 
 /// A path as a shell reads it.

@@ -13,11 +13,15 @@ use super::screen::{Row, Screen};
 use super::servers;
 use crate::cluster_api::{ClusterApi, Managers};
 use crate::control_plane::{self, ControlPlane};
+use crate::images;
 use crate::manager::{self, Manager};
+use crate::ports::Port;
 use crate::probe;
 use crate::racks::Racks;
+use crate::sample::SampleCluster;
 use crate::tools::{Tool, Tools};
 use crate::wait;
+use crate::workload::Workload;
 
 /// The label that Cluster API gives to everything of a provider.
 const OURS: &str = "cluster.x-k8s.io/provider=infrastructure-beskar7";
@@ -25,14 +29,18 @@ const OURS: &str = "cluster.x-k8s.io/provider=infrastructure-beskar7";
 const LEAD_LIMIT: Duration = Duration::from_secs(60);
 
 /// The running demo. The fields end in this order: from the top to the bottom.
-#[derive(Debug)]
 pub(super) struct Stack {
     manager: Manager,
     racks: Racks,
+    workload: Workload,
     managers: Managers,
     cluster_api: ClusterApi,
     plane: ControlPlane,
     release: String,
+    /// Where the API server of the workload cluster will be.
+    endpoint: Port,
+    /// Where its ISO is.
+    images: String,
 }
 
 impl Stack {
@@ -58,9 +66,20 @@ impl Stack {
 
         screen.step("Beskar7: the manager, under the role of its release");
         let manager = Manager::start(&plane, &options.manager()).await?;
-        screen.step("servers: one simulated BMC of each make, enrolled as PhysicalHosts");
-        let racks = Racks::start(&plane, servers::NAMESPACE, servers::fleet()).await?;
-        let stack = Self { manager, racks, managers, cluster_api, plane, release: options.release.clone() };
+        screen.step("servers: simulated BMCs of every make, enrolled as PhysicalHosts");
+        let workload = Workload::new(&plane).await?;
+        let racks = Racks::start(&plane, servers::NAMESPACE, servers::fleet(workload.os())).await?;
+        let stack = Self {
+            manager,
+            racks,
+            workload,
+            managers,
+            cluster_api,
+            plane,
+            release: options.release.clone(),
+            endpoint: Port::reserve()?,
+            images: images::serve().await?,
+        };
         stack.leads().await?;
         stack.established().await?;
         stack.enrolled().await?;
@@ -95,9 +114,36 @@ impl Stack {
         enrolled.map_err(|unmet| self.manager.process().failure(&unmet.to_string()))
     }
 
+    /// Applies the cluster of the demo.
+    pub(super) async fn apply_cluster(&self, name: &str, control_plane: u32, workers: u32) -> Result<()> {
+        let image = format!("{}/node.iso", self.images);
+        let sample = SampleCluster {
+            name,
+            namespace: servers::NAMESPACE,
+            control_plane,
+            workers,
+            port: self.endpoint.number(),
+            image: &image,
+            variables: &[],
+        };
+        sample.apply(&self.plane, &self.cluster_api, &self.workload).await
+    }
+
+    /// What kubectl says, in the namespace of the servers.
+    pub(super) async fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+        let all: Vec<&str> = ["-n", servers::NAMESPACE].iter().chain(arguments).copied().collect();
+        self.plane.kubectl(&all).await?.success()
+    }
+
+    /// The cluster as clusterctl describes it.
+    pub(super) async fn describe(&self, cluster: &str) -> Result<String> {
+        let arguments = ["describe", "cluster", cluster, "-n", servers::NAMESPACE, "--color=false"];
+        self.cluster_api.clusterctl_with(&arguments, &[]).await?.success()
+    }
+
     /// The hosts as kubectl lists them.
     pub(super) async fn hosts(&self) -> Result<String> {
-        self.plane.kubectl(&["get", "physicalhosts", "-n", servers::NAMESPACE]).await?.success()
+        self.kubectl(&["get", "physicalhosts"]).await
     }
 
     /// What runs where, each asked at this moment.
@@ -134,10 +180,16 @@ impl Stack {
         self.manager.process().check()
     }
 
+    /// A client as the administrator.
+    pub(super) async fn client(&self) -> Result<kube::Client> {
+        self.plane.client().await
+    }
+
     /// Stops everything, from the top to the bottom.
     pub(super) async fn stop(self) -> Result<()> {
         self.manager.stop().await?;
         drop(self.racks);
+        self.workload.stop().await?;
         self.managers.stop().await?;
         drop(self.cluster_api);
         self.plane.stop().await

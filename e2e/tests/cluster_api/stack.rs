@@ -11,14 +11,15 @@ use beskar7_e2e::control_plane::{ControlPlane, Options};
 use beskar7_e2e::manager::{self, Manager};
 use beskar7_e2e::ports::Port;
 use beskar7_e2e::racks::Racks;
-use beskar7_e2e::tools::{Tool, Tools};
+use beskar7_e2e::sample::SampleCluster;
+use beskar7_e2e::tools::Tools;
 use beskar7_e2e::wait;
 use beskar7_e2e::workload::Workload;
 use beskar7_redfish_sim::fleet::FleetConfig;
 use beskar7_redfish_sim::profiles;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::images;
 
@@ -71,41 +72,22 @@ impl Stack {
     /// A cluster by the default template of the release, but for what machines without kubelets can't do: its etcd is
     /// external, and its ISOs need no configuration.
     pub async fn apply_cluster(&self, name: &str, control_plane: u32, workers: u32) -> Result<()> {
-        let release = format!("beskar7:{}", self.cluster_api.infrastructure().version);
-        let (control_plane, workers) = (control_plane.to_string(), workers.to_string());
-        let arguments = [
-            ["generate", "cluster"].as_slice(),
-            &[name, "--infrastructure", &release, "--target-namespace", NAMESPACE],
-            &["--kubernetes-version", Tool::KubeApiserver.version()?],
-            &["--control-plane-machine-count", &control_plane, "--worker-machine-count", &workers],
-        ];
-        let (port, image) = (self.endpoint.number().to_string(), self.image("node.iso"));
-        let variables = [
-            ("CONTROL_PLANE_ENDPOINT_IP", "127.0.0.1"),
-            ("CONTROL_PLANE_ENDPOINT_PORT", &port),
-            ("BESKAR7_IMAGE_URL", &image),
+        let image = self.image("node.iso");
+        let sample = SampleCluster {
+            name,
+            namespace: NAMESPACE,
+            control_plane,
+            workers,
+            port: self.endpoint.number(),
+            image: &image,
             // Servers to spare for a rollout, and a health check that does not wait for memory training.
-            ("BESKAR7_WORKER_MAX_SURGE", "3"),
-            ("BESKAR7_WORKER_MAX_UNAVAILABLE", "0"),
-            ("BESKAR7_NODE_UNHEALTHY_TIMEOUT_SECONDS", "10"),
-        ];
-        let objects = self.cluster_api.clusterctl_with(&arguments.concat(), &variables).await?.success()?;
-        let etcd = self.workload.external_etcd(NAMESPACE, name).await?;
-        let mut items = Vec::new();
-        for document in objects.split("\n---\n") {
-            let mut object: Value = serde_saphyr::from_str(document).context("what clusterctl wrote")?;
-            match object["kind"].as_str() {
-                Some("KubeadmControlPlane") => {
-                    object["spec"]["kubeadmConfigSpec"]["clusterConfiguration"] = json!({"etcd": etcd});
-                }
-                Some("Beskar7MachineTemplate") => {
-                    object["spec"]["template"]["spec"]["provisioningMode"] = json!("PreBakedISO");
-                }
-                _ => {}
-            }
-            items.push(object);
-        }
-        self.apply(&json!({"apiVersion": "v1", "kind": "List", "items": items})).await
+            variables: &[
+                ("BESKAR7_WORKER_MAX_SURGE", "3"),
+                ("BESKAR7_WORKER_MAX_UNAVAILABLE", "0"),
+                ("BESKAR7_NODE_UNHEALTHY_TIMEOUT_SECONDS", "10"),
+            ],
+        };
+        sample.apply(&self.plane, &self.cluster_api, &self.workload).await
     }
 
     /// Where an image of this name is.

@@ -5,7 +5,7 @@ use axum::Router;
 use axum::routing::get;
 use tokio::net::TcpListener;
 
-/// Serves until the test's runtime ends, and says where.
+/// Serves until the runtime ends, and says where.
 pub async fn serve() -> Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await.context("a port for images")?;
     let address = listener.local_addr()?;

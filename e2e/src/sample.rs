@@ -1,0 +1,89 @@
+//! A cluster by a template of the release, but for what machines without kubelets can't do.
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use crate::cluster_api::ClusterApi;
+use crate::control_plane::ControlPlane;
+use crate::tools::Tool;
+use crate::workload::Workload;
+
+/// A cluster to try things out with. Its etcd is external, because a kubeadm control plane reaches a managed one through
+/// kubelets, and its ISOs need no configuration.
+#[derive(Debug, Clone)]
+pub struct SampleCluster<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Where it and its hosts are.
+    pub namespace: &'a str,
+    /// How many control-plane machines.
+    pub control_plane: u32,
+    /// How many workers.
+    pub workers: u32,
+    /// The loopback port that its API server gets.
+    pub port: u16,
+    /// The ISO.
+    pub image: &'a str,
+    /// Further variables of the template.
+    pub variables: &'a [(&'a str, &'a str)],
+}
+
+impl SampleCluster<'_> {
+    /// Generates it with clusterctl and applies it.
+    pub async fn apply(
+        &self,
+        plane: &ControlPlane,
+        cluster_api: &ClusterApi,
+        workload: &Workload,
+    ) -> Result<()> {
+        let objects = self.generate(cluster_api).await?;
+        let etcd = workload.external_etcd(self.namespace, self.name).await?;
+        let mut items = Vec::new();
+        for document in objects.split("\n---\n") {
+            let mut object: Value = serde_saphyr::from_str(document).context("what clusterctl wrote")?;
+            match object.pointer("/kind").and_then(Value::as_str) {
+                Some("KubeadmControlPlane") => {
+                    set(
+                        &mut object,
+                        "/spec/kubeadmConfigSpec",
+                        "clusterConfiguration",
+                        json!({ "etcd": etcd }),
+                    );
+                }
+                Some("Beskar7MachineTemplate") => {
+                    set(&mut object, "/spec/template/spec", "provisioningMode", json!("PreBakedISO"));
+                }
+                Some(_) | None => {}
+            }
+            items.push(object);
+        }
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
+        plane.kubectl_with_input(&["apply", "-f", "-"], &list).await?.success()?;
+        Ok(())
+    }
+
+    async fn generate(&self, cluster_api: &ClusterApi) -> Result<String> {
+        let release = format!("beskar7:{}", cluster_api.infrastructure().version);
+        let (control_plane, workers) = (self.control_plane.to_string(), self.workers.to_string());
+        let arguments = [
+            ["generate", "cluster"].as_slice(),
+            &[self.name, "--infrastructure", &release, "--target-namespace", self.namespace],
+            &["--kubernetes-version", Tool::KubeApiserver.version()?],
+            &["--control-plane-machine-count", &control_plane, "--worker-machine-count", &workers],
+        ];
+        let port = self.port.to_string();
+        let own = [
+            ("CONTROL_PLANE_ENDPOINT_IP", "127.0.0.1"),
+            ("CONTROL_PLANE_ENDPOINT_PORT", &port),
+            ("BESKAR7_IMAGE_URL", self.image),
+        ];
+        let variables: Vec<(&str, &str)> = own.into_iter().chain(self.variables.iter().copied()).collect();
+        cluster_api.clusterctl_with(&arguments.concat(), &variables).await?.success()
+    }
+}
+
+fn set(object: &mut Value, at: &str, name: &str, value: Value) {
+    if let Some(place) = object.pointer_mut(at).and_then(Value::as_object_mut) {
+        place.insert(name.to_owned(), value);
+    }
+}
