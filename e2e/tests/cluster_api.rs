@@ -15,5 +15,3 @@ mod life;
 mod nodes;
 #[path = "cluster_api/stack.rs"]
 mod stack;
-#[path = "cluster_api/stand_in.rs"]
-mod stand_in;

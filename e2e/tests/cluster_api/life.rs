@@ -15,7 +15,6 @@ use serde_json::json;
 use super::hosts::{held, until_held};
 use super::nodes::{until_lost, until_ready};
 use super::stack::{LIMIT, NAMESPACE, Stack};
-use super::stand_in;
 
 const CLUSTER: &str = "sample";
 const CONTROL_PLANE: &str = "sample-control-plane";
@@ -27,7 +26,6 @@ const HOSTS: usize = 14;
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_grows_shrinks_changes_heals_and_goes() -> Result<()> {
     let stack = Stack::start(HOSTS, Ipv4Addr::new(127, 50, 0, 1)).await?;
-    let stand_in = tokio::spawn(stand_in::provision_clusters(stack.client.clone()));
     let workload = comes_up(&stack).await.context("coming up")?;
     survives_a_power_cut(&stack, &workload).await.context("a power cut")?;
     takes_a_new_template(&stack, &workload).await.context("a new template")?;
@@ -36,7 +34,6 @@ async fn a_cluster_grows_shrinks_changes_heals_and_goes() -> Result<()> {
     goes_without_a_trace(&stack).await.context("going")?;
     let strays = stack.workload.strays();
     ensure!(strays.is_empty(), "{strays:?}");
-    stand_in.abort();
     stack.stop().await
 }
 
@@ -48,7 +45,23 @@ async fn comes_up(stack: &Stack) -> Result<Client> {
     stack.until_condition("cluster", CLUSTER, "Available").await?;
     let workload = stack.workload.client(NAMESPACE, CLUSTER).await?;
     settled(stack, &workload, 3).await?;
+    is_spread(stack).await?;
     Ok(workload)
+}
+
+/// The control plane is spread over the racks that the hosts are in, and each of its machines is in the one that
+/// Cluster API chose for it.
+async fn is_spread(stack: &Stack) -> Result<()> {
+    let mut racks = BTreeSet::new();
+    for name in stack.machines(CLUSTER).await?.difference(&stack.machines_of(WORKERS).await?) {
+        let host = stack.get("physicalhost", &stack.host_of(name).await?).await?;
+        let rack = host["metadata"]["labels"][labels::ZONE].as_str().context("a host in no rack")?.to_owned();
+        let machine = stack.get("machine", name).await?;
+        ensure!(machine["spec"]["failureDomain"] == rack.as_str(), "{name} is in {rack}: {machine:#}");
+        racks.insert(rack);
+    }
+    ensure!(racks.len() == 2, "three machines in {racks:?}");
+    Ok(())
 }
 
 /// A worker whose machine loses power is lost, and back when power is back. Nobody replaces it meanwhile.
