@@ -33,9 +33,17 @@ fn times_on(site: &Site, number: usize) -> Result<usize> {
     Ok(site.done_to(number)?.iter().filter(|action| matches!(action, Action::PoweredOn)).count())
 }
 
-/// Waits until a host's condition has this reason.
+/// Waits until a host's condition has this reason. A BMC that hangs is given up after several deadlines only.
 async fn until_reason(site: &Site, number: usize, type_: &str, reason: &str) -> Result<()> {
-    until_condition(&site.client, &name(number), type_, "False", reason).await?;
+    let what = format!("{} to have {type_}=False ({reason})", name(number));
+    wait::until_true(what, LIMIT * 4, || async {
+        let host = site.host(number).await?;
+        Ok(match condition(&host, type_) {
+            Some(found) if found.status == "False" && found.reason == reason => Ok(()),
+            other => Err(format!("{other:?}")),
+        })
+    })
+    .await?;
     Ok(())
 }
 

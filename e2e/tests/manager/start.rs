@@ -171,16 +171,25 @@ async fn missing_permissions(plane: &ControlPlane) -> Result<()> {
         let [kind, name] = role;
         let whole = plane.kubectl(&["-n", NAMESPACE, "get", kind, name, "-o", "json"]).await?.success()?;
         let mut less: serde_json::Value = serde_json::from_str(&whole)?;
-        for rule in less["rules"].as_array_mut().context("rules")? {
+        let rules = less["rules"].as_array_mut().context("rules")?;
+        let mut lesser = Vec::new();
+        for rule in rules.iter_mut() {
             let has = |list: &serde_json::Value, what: &str| {
                 list.as_array().is_some_and(|all| all.iter().any(|one| one == what))
             };
             if has(&rule["resources"], resource) && has(&rule["verbs"], verb) {
-                let verbs = rule["verbs"].as_array_mut().context("verbs")?;
+                // This resource gets a rule of its own; what else the rule is for keeps its verbs.
+                let mut own = rule.clone();
+                own["resources"] = serde_json::json!([resource]);
+                let verbs = own["verbs"].as_array_mut().context("verbs")?;
                 verbs.retain(|one| one != verb);
                 verbs.push("deletecollection".into());
+                lesser.push(own);
+                rule["resources"].as_array_mut().context("resources")?.retain(|one| one != resource);
             }
         }
+        rules.retain(|rule| rule["resources"].as_array().is_some_and(|all| !all.is_empty()));
+        rules.append(&mut lesser);
         plane.kubectl_with_input(&["replace", "-f", "-"], &less.to_string()).await?.success()?;
         until_allowed(plane, verb, resource, false).await?;
         let error = error_of(&[&account, "--leader-elect", &lease]).await?;
