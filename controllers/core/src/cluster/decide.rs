@@ -30,10 +30,6 @@ use crate::{
     events::Event,
 };
 
-/// Reasons of the condition Paused, as Cluster API words them.
-const PAUSED: &str = "Paused";
-const NOT_PAUSED: &str = "NotPaused";
-
 /// What was observed for one cluster.
 #[derive(Debug, Clone)]
 pub struct Observed<'a> {
@@ -194,7 +190,7 @@ impl<'a> Subject<'_, '_, 'a> {
     /// Says that it is paused, and nothing else.
     fn paused(&self, why: String) -> Decision<'a> {
         let mut status = self.cluster.status.clone().unwrap_or_default();
-        let finding = Finding { truth: Truth::True, reason: PAUSED, message: why };
+        let finding = Finding::paused(Some(why));
         let generation = self.cluster.metadata.generation;
         set(&mut status.conditions, conditions::PAUSED, &finding, generation, self.now);
         self.says(status, Step::Rest, Requeue::OnChange)
@@ -232,14 +228,17 @@ impl<'a> Subject<'_, '_, 'a> {
             (Truth::True, Some(message)) => {
                 Finding { truth: Truth::False, reason: reasons::HOST_POOL_NOT_ALLOWED, message }
             }
-            (Truth::True | Truth::False | Truth::Unknown, _) => endpoint.clone(),
+            // Which way was taken stands in ControlPlaneEndpointReady: tools repeat what Ready says, and show it as a
+            // remark.
+            (Truth::True, None) => Finding { message: String::new(), ..endpoint.clone() },
+            (Truth::False | Truth::Unknown, _) => endpoint.clone(),
         }
     }
 
     fn conditions(&self, status: &mut Beskar7ClusterStatus, findings: &[(&str, &Finding)]) {
         let generation = self.cluster.metadata.generation;
         status.observed_generation = generation;
-        let not_paused = Finding { truth: Truth::False, reason: NOT_PAUSED, message: String::new() };
+        let not_paused = Finding::paused(None);
         for (type_, finding) in findings.iter().copied().chain([(conditions::PAUSED, &not_paused)]) {
             set(&mut status.conditions, type_, finding, generation, self.now);
         }
