@@ -20,8 +20,8 @@ pub struct SampleCluster<'a> {
     pub control_plane: u32,
     /// How many workers.
     pub workers: u32,
-    /// The loopback port that its API server gets.
-    pub port: u16,
+    /// The loopback port of its endpoint, if one is given.
+    pub port: Option<u16>,
     /// The ISO.
     pub image: &'a str,
     /// Further variables of the template.
@@ -71,13 +71,13 @@ impl SampleCluster<'_> {
             &["--kubernetes-version", Tool::KubeApiserver.version()?],
             &["--control-plane-machine-count", &control_plane, "--worker-machine-count", &workers],
         ];
-        let port = self.port.to_string();
-        let own = [
-            ("CONTROL_PLANE_ENDPOINT_IP", "127.0.0.1"),
-            ("CONTROL_PLANE_ENDPOINT_PORT", &port),
-            ("BESKAR7_IMAGE_URL", self.image),
-        ];
-        let variables: Vec<(&str, &str)> = own.into_iter().chain(self.variables.iter().copied()).collect();
+        let port = self.port.map(|port| port.to_string());
+        let mut variables = vec![("BESKAR7_IMAGE_URL", self.image)];
+        if let Some(port) = &port {
+            variables
+                .extend([("CONTROL_PLANE_ENDPOINT_IP", "127.0.0.1"), ("CONTROL_PLANE_ENDPOINT_PORT", port)]);
+        }
+        variables.extend(self.variables);
         cluster_api.clusterctl_with(&arguments.concat(), &variables).await?.success()
     }
 }

@@ -7,6 +7,8 @@
 
 use beskar7_e2e::images;
 
+#[path = "cluster_api/endpoints.rs"]
+mod endpoints;
 #[path = "cluster_api/hosts.rs"]
 mod hosts;
 #[path = "cluster_api/life.rs"]

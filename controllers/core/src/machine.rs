@@ -13,5 +13,5 @@ pub use self::{
     boot::{Order, order},
     gate::{BootstrapData, Obstacle, Owner, Surroundings, bootstrap_secret, obstacle, on_hold},
     standing::{Course, Decision, decide, provider_id},
-    wanting::Wanting,
+    wanting::{Kept, Wanting},
 };

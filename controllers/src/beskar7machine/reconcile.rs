@@ -2,11 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use beskar7_api::{Beskar7Machine, PhysicalHost, annotations};
+use beskar7_api::{Beskar7Machine, PhysicalHost, annotations, physical_host::Reservation};
 use beskar7_core::{
     claim::{self, Candidate, ClaimId, Step, Wait, Why, intend},
     host::hold::Progress,
-    machine::{self, BootstrapData, Course, Obstacle, Wanting, bootstrap_secret, obstacle, on_hold, order},
+    machine::{
+        self, BootstrapData, Course, Kept, Obstacle, Wanting, bootstrap_secret, obstacle, on_hold, order,
+    },
 };
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
@@ -169,11 +171,8 @@ impl Context {
         let surroundings = around.view();
         let hosts_named = self.referring(&machine).await?;
         let referring: Vec<Candidate<'_>> = hosts_named.iter().map(|host| Candidate::new(host)).collect();
-        let wanting = Wanting::new(&machine, &surroundings, ordered.as_ref());
-        let wanting = match &view.host {
-            Found::There(host) => wanting.with_reservation(&surroundings, [Candidate::new(host)]),
-            Found::NotLooked | Found::Gone(_) => wanting,
-        };
+        let wanting = Wanting::new(&machine, &surroundings, ordered.as_ref())
+            .with_reservation(&surroundings, |mine| self.kept(mine, &machine));
         let step = claim::next(
             &consumer(&machine, held),
             &wanting.wish(),
@@ -308,10 +307,9 @@ impl Context {
             return Ok(Turn::Rest(view, Rest::Blocked(obstacle)));
         }
         // First it waits, then it looks: what changes between the two wakes it.
-        self.register.waits(&consumer, &Arc::new(wanting.clone()));
+        let wanting = Arc::new(wanting);
+        self.register.waits(&consumer, &wanting);
         let hosts = self.caches.hosts.all();
-        let all = hosts.iter().map(|host| Candidate::new(host));
-        let wanting = Arc::new(wanting.with_reservation(&around.view(), all));
         let host = match self.register.choose(&consumer, &wanting, &hosts) {
             Ok(host) => host,
             Err(counts) => {
@@ -361,6 +359,17 @@ impl Context {
             Ok(None) => BootstrapData::Absent(name),
             Err(error) => BootstrapData::Unreadable { name, error: causes(&error) },
         }
+    }
+
+    /// What became of the host that is kept for a machine's cluster, if one is known. That this machine holds it itself
+    /// does not count.
+    fn kept(&self, mine: &Reservation, machine: &Beskar7Machine) -> Option<Kept> {
+        let hosts = self.caches.hosts.all();
+        let of_others = |host: &Candidate<'_>| {
+            let consumer = consumer(machine, false);
+            !host.claim.consumer.is_some_and(|reference| consumer.identity.is_meant_by(reference))
+        };
+        Kept::among(mine, hosts.iter().map(|host| Candidate::new(host)).filter(of_others))
     }
 
     /// The hosts that name a machine, as they were last seen; where all that is left is that, as they are.

@@ -122,7 +122,7 @@ impl Stack {
             namespace: servers::NAMESPACE,
             control_plane,
             workers,
-            port: self.endpoint.number(),
+            port: Some(self.endpoint.number()),
             image: &image,
             variables: &[],
         };

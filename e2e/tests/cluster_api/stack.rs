@@ -72,13 +72,28 @@ impl Stack {
     /// A cluster by the default template of the release, but for what machines without kubelets can't do: its etcd is
     /// external, and its ISOs need no configuration.
     pub async fn apply_cluster(&self, name: &str, control_plane: u32, workers: u32) -> Result<()> {
+        self.apply_sample(name, control_plane, workers, Some(self.endpoint.number())).await
+    }
+
+    /// The same without an endpoint.
+    pub async fn apply_cluster_without_endpoint(&self, name: &str, control_plane: u32) -> Result<()> {
+        self.apply_sample(name, control_plane, 0, None).await
+    }
+
+    async fn apply_sample(
+        &self,
+        name: &str,
+        control_plane: u32,
+        workers: u32,
+        port: Option<u16>,
+    ) -> Result<()> {
         let image = self.image("node.iso");
         let sample = SampleCluster {
             name,
             namespace: NAMESPACE,
             control_plane,
             workers,
-            port: self.endpoint.number(),
+            port,
             image: &image,
             // Servers to spare for a rollout, and a health check that does not wait for memory training.
             variables: &[

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use beskar7_api::{
-    Beskar7Machine,
+    Beskar7Cluster, Beskar7Machine,
     boot::BootParameterMechanism,
+    conditions::cluster as reasons,
     labels,
     physical_host::Reservation,
     selector::{HardwareRequirements, LabelSelector},
@@ -14,6 +15,7 @@ use super::{boot::Order, gate::Surroundings};
 use crate::{
     claim::{Candidate, ReservationRule, Wish},
     cluster::reservation,
+    conditions::get,
 };
 
 /// What a machine wants of its host. [`Wanting::wish`] shows it to the claim engine.
@@ -28,6 +30,23 @@ pub struct Wanting {
     zone: Option<String>,
     parameters_by: Option<&'static [BootParameterMechanism]>,
     reservation: Option<Reservation>,
+}
+
+/// What became of a host that is kept for a cluster's first control-plane machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// Nobody holds it.
+    Free,
+    /// Somebody holds it.
+    Held,
+}
+
+impl Kept {
+    /// Of the first of these hosts that is kept so.
+    pub fn among<'h>(mine: &Reservation, hosts: impl IntoIterator<Item = Candidate<'h>>) -> Option<Self> {
+        let host = hosts.into_iter().find(|host| host.reserved_for == Some(mine))?;
+        Some(if host.claim.consumer.is_some() { Self::Held } else { Self::Free })
+    }
 }
 
 /// For whom a cluster's hosts are held, as it stands on a host for the next choice.
@@ -64,17 +83,23 @@ impl Wanting {
     }
 
     /// A control-plane machine takes the host that its cluster reserved, and no other: the cluster's endpoint is that
-    /// host's address. Unless another machine of the cluster has it already. `hosts` are all that are known.
+    /// host's address. Unless another machine of the cluster has it already. `kept` finds the host that is kept so; it is
+    /// asked for control-plane machines only.
     #[must_use]
-    pub fn with_reservation<'h>(
+    pub fn with_reservation(
         mut self,
         around: &Surroundings<'_>,
-        hosts: impl IntoIterator<Item = Candidate<'h>>,
+        kept: impl FnOnce(&Reservation) -> Option<Kept>,
     ) -> Self {
         let (Some(cluster), true) = (around.infrastructure, is_control_plane(around)) else { return self };
         let mine = reservation(cluster);
-        let kept = hosts.into_iter().find(|host| host.reserved_for == Some(&mine));
-        if kept.is_some_and(|host| host.claim.consumer.is_none()) {
+        let wanted = match kept(&mine) {
+            Some(Kept::Free) => true,
+            Some(Kept::Held) => false,
+            // The cluster says that there is one: it has not come to be known here yet.
+            None => has_reserved(cluster),
+        };
+        if wanted {
             self.reservation = Some(mine);
         }
         self
@@ -111,6 +136,12 @@ impl Wanting {
     pub fn is_out_of_bounds(&self) -> bool {
         self.namespaces.is_empty()
     }
+}
+
+fn has_reserved(cluster: &Beskar7Cluster) -> bool {
+    let conditions = cluster.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+    let told = get(conditions, reasons::CONTROL_PLANE_ENDPOINT_READY);
+    told.is_some_and(|told| told.reason == reasons::HOST_RESERVED)
 }
 
 fn is_control_plane(around: &Surroundings<'_>) -> bool {

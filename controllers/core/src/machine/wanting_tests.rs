@@ -65,8 +65,9 @@ fn a_control_plane_machine_takes_the_reserved_host_and_no_other() {
     let verdicts = |owned: serde_json::Value, hosts: &[&beskar7_api::PhysicalHost]| {
         let owner = owner(owned);
         let around = around(&owner, &cluster, &ours);
-        let wanting = Wanting::new(&machine(json!({})), &around, None)
-            .with_reservation(&around, hosts.iter().map(|host| Candidate::new(host)));
+        let wanting = Wanting::new(&machine(json!({})), &around, None).with_reservation(&around, |mine| {
+            Kept::among(mine, hosts.iter().map(|host| Candidate::new(host)))
+        });
         [&reserved, &free].map(|host| judge(&wanting.wish(), &Candidate::new(host)))
     };
     let rejected = Verdict::Rejected;
@@ -88,4 +89,17 @@ fn a_control_plane_machine_takes_the_reserved_host_and_no_other() {
     let taken = host("kept", taken);
     assert_eq!(verdicts(control_plane(), &[&taken, &free]), [rejected(Rejection::Reserved), Verdict::Fits]);
     assert_eq!(verdicts(control_plane(), &[&free]), [rejected(Rejection::Reserved), Verdict::Fits]);
+}
+
+#[test]
+fn a_control_plane_machine_waits_for_a_reserved_host_that_is_not_known_yet() {
+    let told = json!({"type": "ControlPlaneEndpointReady", "status": "True", "reason": "HostReserved",
+        "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    let ours = infrastructure(json!({"status": {"conditions": [told]}}));
+    let (owner, cluster, free) = (owner(control_plane()), cluster(json!({})), host("free", json!({})));
+    let around = around(&owner, &cluster, &ours);
+    let wanting = Wanting::new(&machine(json!({})), &around, None)
+        .with_reservation(&around, |mine| Kept::among(mine, [Candidate::new(&free)]));
+    let verdict = judge(&wanting.wish(), &Candidate::new(&free));
+    assert_eq!(verdict, Verdict::Rejected(Rejection::NotTheReserved));
 }
