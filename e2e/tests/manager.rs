@@ -5,6 +5,10 @@ use beskar7_e2e::images;
 
 #[path = "manager/churn.rs"]
 mod churn;
+#[path = "manager/cluster_objects.rs"]
+mod cluster_objects;
+#[path = "manager/clusters.rs"]
+mod clusters;
 #[path = "manager/failover.rs"]
 mod failover;
 #[path = "manager/faults.rs"]
@@ -29,6 +33,8 @@ mod parameters;
 mod scale;
 #[path = "manager/setup.rs"]
 mod setup;
+#[path = "manager/shared.rs"]
+mod shared;
 #[path = "manager/site.rs"]
 mod site;
 #[path = "manager/start.rs"]
