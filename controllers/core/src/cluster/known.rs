@@ -125,7 +125,7 @@ pub(super) fn known<'a>(
     }
     let said = |finding, control_plane| Known::Said { finding, control_plane };
     if let Some(host) = kept().find(|host| declares(host, &endpoint.host)) {
-        return said(reserved(endpoint), ControlPlaneIn::ZoneOf(host));
+        return said(reserved(endpoint), control_plane_in(host));
     }
     match way(cluster, owner, observed, endpoint) {
         Way::Given => said(given(cluster, endpoint), ControlPlaneIn::Every),
@@ -134,10 +134,18 @@ pub(super) fn known<'a>(
             let declaring = || observed.hosts.iter().copied().filter(|host| declares(host, &endpoint.host));
             match (declaring().find(|host| is_free(pool, host)), declaring().next()) {
                 (Some(free), _) => Known::Reserve(free),
-                (None, Some(host)) => said(reserved(endpoint), ControlPlaneIn::ZoneOf(host)),
+                (None, Some(host)) => said(reserved(endpoint), control_plane_in(host)),
                 (None, None) => said(gone(endpoint), ControlPlaneIn::Every),
             }
         }
+    }
+}
+
+/// Once the first machine has its host, others may be anywhere.
+const fn control_plane_in(host: &PhysicalHost) -> ControlPlaneIn<'_> {
+    match &host.spec.claim_id {
+        None => ControlPlaneIn::ZoneOf(host),
+        Some(_) => ControlPlaneIn::Every,
     }
 }
 

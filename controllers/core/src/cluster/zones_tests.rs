@@ -65,7 +65,12 @@ fn the_control_plane_is_where_the_reserved_host_is() {
     world.hosts.push(reserved);
     assert_eq!(domains(&world.decide()), [("a", false), ("b", true)]);
 
+    // Once the first machine has it, others may be anywhere.
+    world.hosts[2].spec.claim_id = Some("0123456789abcdef0123456789abcdef".to_owned());
+    assert_eq!(domains(&world.decide()), [("a", true), ("b", true)]);
+
     // Without a zone it fits no failure domain: Cluster API must name none.
+    world.hosts[2].spec.claim_id = None;
     world.hosts[2].metadata.labels = None;
     assert_eq!(domains(&world.decide()), [("a", false), ("b", false)]);
 }
