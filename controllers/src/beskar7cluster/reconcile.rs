@@ -4,7 +4,6 @@ use std::{sync::Arc, time::Duration};
 
 use beskar7_api::{Beskar7Cluster, PhysicalHost};
 use beskar7_core::cluster::{Decision, Requeue, Step, decide, left_alone};
-use jiff::Timestamp;
 use kube::{
     Client, ResourceExt as _,
     runtime::{controller::Action, events::Recorder},
@@ -21,6 +20,7 @@ use super::{
 use crate::{
     caches::Caches,
     causes::causes,
+    clock::now,
     controller::Reconciler,
     diagnostics::Metrics,
     retry::{Backoffs, spread},
@@ -198,10 +198,4 @@ fn next(requeue: Requeue, key: &Key, context: &Context) -> Result<Action, Reconc
         Requeue::Growing(at_least) => context.backoffs.failed(key.clone()).min(spread(at_least)).min(longest),
         Requeue::Failed => return Err(ReconcileError::ControlPlane),
     }))
-}
-
-/// Whole seconds, as Kubernetes writes them.
-fn now() -> Timestamp {
-    let now = Timestamp::now();
-    Timestamp::from_second(now.as_second()).unwrap_or(now)
 }
