@@ -4,15 +4,19 @@
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use futures::{StreamExt as _, stream};
-use kube::runtime::controller::{Action, Config, Error, applier};
-use tokio::{sync::mpsc::UnboundedReceiver, task::JoinHandle};
+use kube::{
+    ResourceExt as _,
+    runtime::controller::{Action, Config, Error, applier},
+};
+use tokio::{sync::mpsc::UnboundedReceiver, task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::{
     causes::causes,
-    diagnostics::Pulse,
-    watch::{Cache, Key, Watched, reference},
+    diagnostics::{Metrics, Pulse},
+    retry::Backoffs,
+    watch::{Cache, Key, Watched, key, reference},
 };
 
 /// How often the loop shows that it turns, and how long it may stand still.
@@ -24,21 +28,61 @@ pub trait Reconciler: Send + Sync + 'static {
     /// Its objects.
     type Kind: Watched;
     /// How a look at one can fail.
-    type Error: std::error::Error + Send + Sync + 'static;
+    type Error: Failure;
     /// Its name in logs and metrics.
     const NAME: &'static str;
+    /// No look may take longer.
+    const LIMIT: Duration;
 
     /// Looks at an object once.
-    fn reconcile(
+    fn look(
         self: Arc<Self>,
         object: Arc<Self::Kind>,
     ) -> impl Future<Output = Result<Action, Self::Error>> + Send + 'static;
 
-    /// When to look again after a failure.
-    fn failed(&self, object: &Self::Kind, error: &Self::Error) -> Action;
-
     /// An object is gone.
     fn forget(&self, key: &Key);
+
+    /// How often each object has failed.
+    fn backoffs(&self) -> &Backoffs<Key>;
+
+    /// Where looks are counted.
+    fn metrics(&self) -> &Metrics;
+}
+
+/// How a look can fail.
+pub trait Failure: std::error::Error + Send + Sync + 'static {
+    /// The kind of failure, for metrics: few values, which stay.
+    fn category(&self) -> &'static str;
+
+    /// It hung.
+    fn timed_out(limit: Duration) -> Self;
+}
+
+/// Looks at an object once, not for ever, and counts it.
+pub(crate) async fn reconcile<R: Reconciler>(
+    reconciler: Arc<R>,
+    object: Arc<R::Kind>,
+) -> Result<Action, R::Error> {
+    let started = Instant::now();
+    let look = tokio::time::timeout(R::LIMIT, reconciler.clone().look(object));
+    let result = look.await.unwrap_or_else(|_| Err(R::Error::timed_out(R::LIMIT)));
+    reconciler.metrics().reconciled(R::NAME, started.elapsed(), result.as_ref().err().map(Failure::category));
+    result
+}
+
+/// When to look again after a failure: less and less often.
+pub(crate) fn failed<R: Reconciler>(reconciler: &R, object: &R::Kind, error: &R::Error) -> Action {
+    let pause = reconciler.backoffs().failed(key(object));
+    tracing::warn!(
+        controller = R::NAME,
+        object = object.name_any(),
+        namespace = object.namespace(),
+        error = causes(error),
+        again_in = ?pause,
+        "a reconcile failed"
+    );
+    Action::requeue(pause)
 }
 
 /// Runs until `stop`, and then until running reconciles have ended.
@@ -55,8 +99,8 @@ pub async fn run<R: Reconciler>(
         Some((Ok::<_, Infallible>(reference::<R::Kind>(&key)), keys))
     });
     let results = applier(
-        |object, reconciler: Arc<R>| Box::pin(by_itself(reconciler.reconcile(object))),
-        |object, error, reconciler: Arc<R>| reconciler.failed(&object, error),
+        |object, reconciler: Arc<R>| Box::pin(by_itself(reconcile(reconciler, object))),
+        |object, error, reconciler: Arc<R>| failed(reconciler.as_ref(), &object, error),
         reconciler.clone(),
         cache.store().clone(),
         Box::pin(queue.take_until(stop.cancelled_owned())),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::controller::Failure;
+
 /// Why a reconcile has to be tried again.
 #[derive(Debug, thiserror::Error)]
 pub enum ReconcileError {
@@ -25,10 +27,8 @@ pub enum ReconcileError {
     TimedOut(Duration),
 }
 
-impl ReconcileError {
-    /// The kind of failure, for metrics: few values, which stay.
-    #[must_use]
-    pub const fn category(&self) -> &'static str {
+impl Failure for ReconcileError {
+    fn category(&self) -> &'static str {
         match self {
             Self::ControlPlane => "control_plane",
             Self::Hosts(_) => "hosts",
@@ -37,5 +37,9 @@ impl ReconcileError {
             Self::Json(_) => "json",
             Self::TimedOut(_) => "timeout",
         }
+    }
+
+    fn timed_out(limit: Duration) -> Self {
+        Self::TimedOut(limit)
     }
 }

@@ -8,7 +8,6 @@ use kube::{
     Client, ResourceExt as _,
     runtime::{controller::Action, events::Recorder},
 };
-use tokio::time::Instant;
 
 use super::{
     NAME, ReconcileError,
@@ -19,7 +18,6 @@ use super::{
 };
 use crate::{
     caches::Caches,
-    causes::causes,
     clock::now,
     controller::Reconciler,
     diagnostics::Metrics,
@@ -65,31 +63,22 @@ impl Reconciler for Context {
     type Kind = Beskar7Cluster;
     type Error = ReconcileError;
     const NAME: &'static str = NAME;
+    const LIMIT: Duration = LIMIT;
 
-    async fn reconcile(self: Arc<Self>, cluster: Arc<Beskar7Cluster>) -> Result<Action, ReconcileError> {
-        let started = Instant::now();
-        let result = tokio::time::timeout(LIMIT, look(cluster, &self))
-            .await
-            .unwrap_or(Err(ReconcileError::TimedOut(LIMIT)));
-        self.metrics.reconciled(NAME, started.elapsed(), result.as_ref().err().map(ReconcileError::category));
-        result
-    }
-
-    fn failed(&self, cluster: &Beskar7Cluster, error: &ReconcileError) -> Action {
-        let pause = self.backoffs.failed(key(cluster));
-        tracing::warn!(
-            controller = NAME,
-            cluster = cluster.name_any(),
-            namespace = cluster.namespace(),
-            error = causes(error),
-            again_in = ?pause,
-            "a reconcile failed"
-        );
-        Action::requeue(pause)
+    async fn look(self: Arc<Self>, cluster: Arc<Beskar7Cluster>) -> Result<Action, ReconcileError> {
+        look(cluster, &self).await
     }
 
     fn forget(&self, key: &Key) {
         self.backoffs.forget(key);
+    }
+
+    fn backoffs(&self) -> &Backoffs<Key> {
+        &self.backoffs
+    }
+
+    fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 }
 

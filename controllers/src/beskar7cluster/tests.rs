@@ -5,6 +5,8 @@ mod server;
 use serde_json::{Value, json};
 
 use self::server::{MockApiServer, merge};
+use crate::controller::Failure as _;
+
 use super::*;
 
 const CLUSTER: &str = "/apis/infrastructure.cluster.x-k8s.io/v1beta1/namespaces/metal/beskar7clusters/c";

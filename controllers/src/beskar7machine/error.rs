@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::chance::NoChance;
+use crate::{chance::NoChance, controller::Failure};
 
 /// Why it has to be tried again.
 #[derive(Debug, thiserror::Error)]
@@ -24,10 +24,8 @@ pub enum ReconcileError {
     TimedOut(Duration),
 }
 
-impl ReconcileError {
-    /// The kind of failure, for metrics: few values, which stay.
-    #[must_use]
-    pub const fn category(&self) -> &'static str {
+impl Failure for ReconcileError {
+    fn category(&self) -> &'static str {
         match self {
             Self::Read(_) => "read",
             Self::Write(_) => "write",
@@ -35,6 +33,10 @@ impl ReconcileError {
             Self::Chance(_) => "chance",
             Self::TimedOut(_) => "timeout",
         }
+    }
+
+    fn timed_out(limit: Duration) -> Self {
+        Self::TimedOut(limit)
     }
 }
 

@@ -16,7 +16,7 @@ use kube::{
     Api, Client, ResourceExt as _,
     runtime::{controller::Action, events::Recorder},
 };
-use tokio::{sync::mpsc::UnboundedSender, time::Instant};
+use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
     KIND, NAME,
@@ -112,7 +112,8 @@ impl Context {
         }
     }
 
-    async fn look(&self, machine: Arc<Beskar7Machine>) -> Result<Action, ReconcileError> {
+    /// Looks, and makes one step after the other for as long as something is to be done at once.
+    async fn steps(&self, machine: Arc<Beskar7Machine>) -> Result<Action, ReconcileError> {
         // Moved away: clusterctl deletes it here, and nothing of it may be released.
         if machine.annotations().contains_key(annotations::DELETE_FOR_MOVE) {
             return Ok(Action::await_change());
@@ -455,36 +456,28 @@ impl Reconciler for Context {
     type Kind = Beskar7Machine;
     type Error = ReconcileError;
     const NAME: &'static str = NAME;
+    const LIMIT: Duration = LIMIT;
 
-    async fn reconcile(self: Arc<Self>, machine: Arc<Beskar7Machine>) -> Result<Action, ReconcileError> {
-        let started = Instant::now();
+    async fn look(self: Arc<Self>, machine: Arc<Beskar7Machine>) -> Result<Action, ReconcileError> {
         let machine_key = key(machine.as_ref());
-        let result = tokio::time::timeout(LIMIT, self.look(machine))
-            .await
-            .unwrap_or(Err(ReconcileError::TimedOut(LIMIT)));
-        self.metrics.reconciled(NAME, started.elapsed(), result.as_ref().err().map(ReconcileError::category));
+        let result = self.steps(machine).await;
         if result.as_ref().is_ok_and(|action| *action == Action::await_change()) {
             self.backoffs.forget(&machine_key);
         }
         result
     }
 
-    fn failed(&self, machine: &Beskar7Machine, error: &ReconcileError) -> Action {
-        let pause = self.backoffs.failed(key(machine));
-        tracing::warn!(
-            controller = NAME,
-            machine = machine.name_any(),
-            namespace = machine.namespace(),
-            error = causes(error),
-            again_in = ?pause,
-            "a reconcile failed"
-        );
-        Action::requeue(pause)
-    }
-
     fn forget(&self, machine: &Key) {
         self.backoffs.forget(machine);
         self.tell_freed(self.register.forget(&ConsumerId { kind: KIND, key: machine.clone() }));
+    }
+
+    fn backoffs(&self) -> &Backoffs<Key> {
+        &self.backoffs
+    }
+
+    fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 }
 

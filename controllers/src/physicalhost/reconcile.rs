@@ -17,7 +17,6 @@ use kube::{
     Client, ResourceExt as _,
     runtime::{controller::Action, events::Recorder},
 };
-use tokio::time::Instant;
 
 use super::{
     NAME, ReconcileError,
@@ -30,7 +29,6 @@ use super::{
     report::{self, Reported},
 };
 use crate::{
-    causes::causes,
     clock::now,
     controller::Reconciler,
     diagnostics::Metrics,
@@ -105,33 +103,24 @@ impl Reconciler for Context {
     type Kind = PhysicalHost;
     type Error = ReconcileError;
     const NAME: &'static str = NAME;
+    const LIMIT: Duration = LIMIT;
 
-    async fn reconcile(self: Arc<Self>, host: Arc<PhysicalHost>) -> Result<Action, ReconcileError> {
-        let started = Instant::now();
-        let result = tokio::time::timeout(LIMIT, look(&host, &self))
-            .await
-            .unwrap_or(Err(ReconcileError::TimedOut(LIMIT)));
-        self.metrics.reconciled(NAME, started.elapsed(), result.as_ref().err().map(ReconcileError::category));
-        result
-    }
-
-    fn failed(&self, host: &PhysicalHost, error: &ReconcileError) -> Action {
-        let pause = self.backoffs.failed(key(host));
-        tracing::warn!(
-            controller = NAME,
-            host = host.name_any(),
-            namespace = host.namespace(),
-            error = causes(error),
-            again_in = ?pause,
-            "a reconcile failed"
-        );
-        Action::requeue(pause)
+    async fn look(self: Arc<Self>, host: Arc<PhysicalHost>) -> Result<Action, ReconcileError> {
+        look(&host, &self).await
     }
 
     fn forget(&self, key: &Key) {
         self.backoffs.forget(key);
         self.bmcs.forget(key);
         self.trouble(key, None);
+    }
+
+    fn backoffs(&self) -> &Backoffs<Key> {
+        &self.backoffs
+    }
+
+    fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 }
 

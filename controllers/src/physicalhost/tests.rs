@@ -20,7 +20,11 @@ use kube::{
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{controller::Reconciler as _, diagnostics::Metrics, watch::Feed};
+use crate::{
+    controller::{self, Failure as _},
+    diagnostics::Metrics,
+    watch::Feed,
+};
 
 /// Answers for Secrets and for patches, and writes down what it is asked.
 #[derive(Clone)]
@@ -131,7 +135,7 @@ fn host(status: Value) -> PhysicalHost {
 
 async fn reconciled(server: &MockApiServer, host: PhysicalHost) -> Result<Action, ReconcileError> {
     *server.host.lock().unwrap() = host.clone();
-    server.context().reconcile(Arc::new(host)).await
+    controller::reconcile(server.context(), Arc::new(host)).await
 }
 
 const SECRET: &str = "GET /api/v1/namespaces/metal/secrets/bmc";
@@ -241,8 +245,8 @@ async fn failures_in_a_row_are_tried_less_and_less_often() {
     let host = Arc::new(host(json!({})));
     let mut pauses = Vec::new();
     for _ in 0..6 {
-        let error = context.clone().reconcile(host.clone()).await.unwrap_err();
-        pauses.push(context.failed(&host, &error));
+        let error = controller::reconcile(context.clone(), host.clone()).await.unwrap_err();
+        pauses.push(controller::failed(context.as_ref(), &host, &error));
     }
     assert_ne!(pauses.first(), pauses.last(), "{pauses:?}");
 }

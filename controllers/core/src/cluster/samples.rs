@@ -8,7 +8,7 @@ use super::{
     ControlPlane, Decision, Observed, Owner, Requeue, Step, Unread, asks_for_control_plane, decide,
     owner_name,
 };
-use crate::{conditions::get, events::Event};
+use crate::{claim::samples::merge, conditions::get, events::Event};
 
 /// A Beskar7Cluster that its Cluster owns and we have adopted, changed by a merge patch.
 pub(super) fn cluster(patch: Value) -> Beskar7Cluster {
@@ -90,25 +90,6 @@ pub(super) fn kept() -> Value {
 fn patched(mut object: Value, patch: Value) -> Value {
     merge(&mut object, patch);
     object
-}
-
-/// As a JSON merge patch does.
-fn merge(into: &mut Value, patch: Value) {
-    let Value::Object(patch) = patch else {
-        *into = patch;
-        return;
-    };
-    if !into.is_object() {
-        *into = json!({});
-    }
-    let object = into.as_object_mut().unwrap();
-    for (key, value) in patch {
-        if value.is_null() {
-            object.remove(&key);
-        } else {
-            merge(object.entry(key).or_insert(Value::Null), value);
-        }
-    }
 }
 
 /// Everything that a decision looks at.

@@ -22,7 +22,7 @@ use super::{
     super::{Context, ReconcileError},
     CLUSTER, HOSTS,
 };
-use crate::{caches::Caches, controller::Reconciler as _, diagnostics::Metrics, watch::Cache};
+use crate::{caches::Caches, controller, diagnostics::Metrics, watch::Cache};
 
 /// Holds objects by path, merges patches into them, and writes down what it is asked.
 #[derive(Clone, Default)]
@@ -113,7 +113,7 @@ impl MockApiServer {
         let recorder = Recorder::new(client.clone(), Reporter::from("test"));
         let context = Context::new(client, recorder, Metrics::new(), Duration::from_secs(600), caches);
         self.log.lock().unwrap().clear();
-        Arc::new(context).reconcile(Arc::new(self.cluster())).await
+        controller::reconcile(Arc::new(context), Arc::new(self.cluster())).await
     }
 
     fn all(&self, under: &str) -> Vec<PhysicalHost> {
