@@ -6,6 +6,7 @@ mod claims;
 mod error;
 mod reconcile;
 mod report;
+mod step;
 mod view;
 mod wake;
 
