@@ -12,10 +12,12 @@ pub fn percentile(values: &[f64], share: f64) -> f64 {
     sorted.get(at).copied().unwrap_or_default()
 }
 
+/// The value in the middle; 0 for no values.
 pub fn median(values: &[f64]) -> f64 {
     percentile(values, 0.5)
 }
 
+/// Times as numbers of seconds.
 pub fn seconds(times: &[Duration]) -> Vec<f64> {
     times.iter().map(Duration::as_secs_f64).collect()
 }

@@ -6,18 +6,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use beskar7_redfish::{HttpClient, HttpClients};
+use beskar7_redfish_bench::bare;
+use beskar7_redfish_bench::simulator::Simulator;
+use beskar7_redfish_bench::usage::processor_time;
 use reqwest::Client;
-use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-
-use crate::simulator::{PASSWORD, Simulator, USER};
-use crate::usage::processor_time;
-
-/// The requests that our client sends to a plain BMC to identify it, and after the first of which it logs in.
-const ROOT: &str = "/redfish/v1/";
-const SESSIONS: &str = "/redfish/v1/SessionService/Sessions";
-const READ: [&str; 2] = ["/redfish/v1/Systems", "/redfish/v1/Systems/System-1"];
 
 /// Who visits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +51,7 @@ pub async fn identify(
     simulator.forget_sessions().await?;
     let means = match visitor {
         Visitor::Ours => Means::Ours(HttpClients::default().get(&simulator.trust())?),
-        Visitor::Bare => Means::Bare(bare_client(simulator)?),
+        Visitor::Bare => Means::Bare(bare::client(simulator)?),
     };
     let turns = Arc::new(Semaphore::new(at_once));
     let mut waited_for = JoinSet::new();
@@ -71,7 +65,7 @@ pub async fn identify(
             let begun = Instant::now();
             match &means {
                 Means::Ours(http) => ours(&simulator, http, address).await,
-                Means::Bare(http) => bare(http, &simulator.url(address)).await,
+                Means::Bare(http) => bare::identify(http, &simulator.url(address)).await,
             }
             .with_context(|| format!("{visitor:?} at {address}"))?;
             anyhow::Ok(begun.elapsed())
@@ -93,27 +87,5 @@ pub async fn identify(
 
 async fn ours(simulator: &Simulator, http: &HttpClient, address: Ipv4Addr) -> Result<()> {
     simulator.bmc(http, address)?.system(None).await?;
-    Ok(())
-}
-
-/// As our client's, as far as reqwest decides about it.
-fn bare_client(simulator: &Simulator) -> Result<Client> {
-    let mut builder = Client::builder().no_proxy();
-    if let Some(pem) = simulator.ca() {
-        builder = builder.tls_certs_only([reqwest::Certificate::from_pem(pem)?]);
-    }
-    Ok(builder.build()?)
-}
-
-async fn bare(http: &Client, origin: &str) -> Result<()> {
-    http.get(format!("{origin}{ROOT}")).send().await?.error_for_status()?.bytes().await?;
-    let log_in = json!({ "UserName": USER, "Password": PASSWORD });
-    let session = http.post(format!("{origin}{SESSIONS}")).json(&log_in).send().await?.error_for_status()?;
-    let token = session.headers().get("x-auth-token").context("no token")?.clone();
-    session.bytes().await?;
-    for path in READ {
-        let request = http.get(format!("{origin}{path}")).header("X-Auth-Token", token.clone());
-        request.send().await?.error_for_status()?.bytes().await?;
-    }
     Ok(())
 }

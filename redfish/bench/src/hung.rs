@@ -6,10 +6,10 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::Args;
-use crate::figures::{median, percentile, ratios, seconds, spread};
 use crate::fleet::{Round, Visitor, identify};
-use crate::simulator::{Simulator, Wanted};
-use crate::table::Table;
+use beskar7_redfish_bench::figures::{median, percentile, ratios, seconds, spread};
+use beskar7_redfish_bench::simulator::{Simulator, Wanted};
+use beskar7_redfish_bench::table::Table;
 
 /// By how much the others may be slower, in percent.
 const BAR: f64 = 10.0;

@@ -4,22 +4,18 @@
 //! that is missed is printed as such and is no error: a machine that is busy with something else must not fail a build.
 #![allow(clippy::print_stdout, reason = "this program talks to a person")]
 
-mod figures;
 mod fleet;
 mod hung;
 mod memory;
 mod ratio;
 mod requests;
-mod simulator;
-mod table;
-mod usage;
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use beskar7_redfish_bench::table::Table;
+use beskar7_redfish_bench::usage;
 use clap::Parser;
-
-use crate::table::Table;
 
 /// What the Redfish client and the simulator cost, beside what they may cost.
 #[derive(Parser)]
@@ -53,7 +49,8 @@ fn main() -> Result<()> {
     usage::raise_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let table = runtime.block_on(measure(&args))?;
-    let text = format!("{}\n{table}", usage::machine());
+    let crates = ["beskar7-redfish", "reqwest", "hyper", "rustls", "tokio"];
+    let text = format!("{}\n{table}", usage::machine("client and simulator", &crates));
     println!("{text}");
     if let Some(path) = &args.out {
         std::fs::write(path, &text).with_context(|| format!("can't write {}", path.display()))?;

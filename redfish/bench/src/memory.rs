@@ -7,9 +7,9 @@ use beskar7_redfish::HttpClients;
 use tokio::task::JoinSet;
 
 use crate::Args;
-use crate::simulator::{Simulator, Wanted};
-use crate::table::Table;
-use crate::usage::resident;
+use beskar7_redfish_bench::simulator::{Simulator, Wanted};
+use beskar7_redfish_bench::table::Table;
+use beskar7_redfish_bench::usage::resident;
 
 const BAR: u64 = 300_000_000;
 /// As many connections as are open at once: a listener for each BMC is open, too.

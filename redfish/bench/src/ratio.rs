@@ -5,11 +5,11 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use crate::Args;
-use crate::figures::{median, ratios, spread};
 use crate::fleet::{Round, Visitor, identify};
-use crate::simulator::{Simulator, Wanted};
-use crate::table::Table;
-use crate::usage::{processor_time, resident};
+use beskar7_redfish_bench::figures::{median, ratios, spread};
+use beskar7_redfish_bench::simulator::{Simulator, Wanted};
+use beskar7_redfish_bench::table::Table;
+use beskar7_redfish_bench::usage::{processor_time, resident};
 
 /// How much longer ours may take.
 const BAR: f64 = 1.5;

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use beskar7_redfish::HttpClients;
 
-use crate::simulator::{Simulator, Wanted};
-use crate::table::Table;
+use beskar7_redfish_bench::simulator::{Simulator, Wanted};
+use beskar7_redfish_bench::table::Table;
 
 /// What identification may cost.
 const MOST_REQUESTS: u64 = 6;

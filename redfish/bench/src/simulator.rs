@@ -19,10 +19,15 @@ pub const PASSWORD: &str = "password";
 
 /// What a simulator is started with.
 pub struct Wanted<'a> {
+    /// The simulator's program.
     pub program: &'a Path,
+    /// How many BMCs.
     pub count: usize,
+    /// What hardware: a profile, or `mix`.
     pub profile: &'a str,
+    /// How long every answer takes at least: `20ms`.
     pub latency: &'a str,
+    /// https instead of http.
     pub tls: bool,
 }
 
@@ -127,6 +132,17 @@ impl Simulator {
     pub async fn state(&self, address: Ipv4Addr) -> Result<Value> {
         let answer = self.http.get(format!("{}/bmcs/{address}", self.control)).send().await?;
         Ok(answer.error_for_status()?.json().await?)
+    }
+
+    /// How many requests each BMC has got so far, in the order of their addresses.
+    pub async fn requests(&self) -> Result<Vec<u64>> {
+        let mut all = Vec::new();
+        for address in self.addresses() {
+            let state = self.state(address).await?;
+            let requests = state.get("requests").and_then(Value::as_u64);
+            all.push(requests.with_context(|| format!("it does not say how often {address} was asked"))?);
+        }
+        Ok(all)
     }
 
     /// Puts a fault into many BMCs; into which.

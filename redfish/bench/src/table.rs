@@ -14,6 +14,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// The verdict on a figure with a bar.
     pub fn of(within: bool) -> Self {
         if within { Self::Ok } else { Self::Missed }
     }

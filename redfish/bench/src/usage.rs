@@ -13,11 +13,20 @@ const LOCK: &str = include_str!("../../../Cargo.lock");
 
 /// The memory of a process that is in use now, in bytes.
 pub fn resident(pid: u32) -> Result<u64> {
+    memory(pid, "VmRSS")
+}
+
+/// The most memory that a process has ever used at once, in bytes.
+pub fn most_resident(pid: u32) -> Result<u64> {
+    memory(pid, "VmHWM")
+}
+
+fn memory(pid: u32, name: &str) -> Result<u64> {
     let path = format!("/proc/{pid}/status");
     let status = fs::read_to_string(&path).with_context(|| format!("can't read {path}"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    Ok(kibibytes.with_context(|| format!("{path} has no VmRSS"))?.saturating_mul(1024))
+    Ok(kibibytes.with_context(|| format!("{path} has no {name}"))?.saturating_mul(1024))
 }
 
 /// The processor time that a process has used.
@@ -39,8 +48,8 @@ pub fn raise_file_limit() {
     setrlimit(Resource::Nofile, Rlimit { current: now.maximum, maximum: now.maximum }).ok();
 }
 
-/// The machine and the versions, in a few lines of text.
-pub fn machine() -> String {
+/// The machine, who shares its cores, and the versions of crates, in a few lines of text.
+pub fn machine(who: &str, crates: &[&str]) -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let processors = read("/proc/cpuinfo");
@@ -48,15 +57,12 @@ pub fn machine() -> String {
     let model = model.and_then(|line| line.split_once(": ")).map_or("an unnamed processor", |(_, name)| name);
     let load = read("/proc/loadavg").split_whitespace().next().unwrap_or("unknown").to_owned();
     let kernel = read("/proc/sys/kernel/osrelease");
+    let versions: Vec<String> = crates.iter().map(|name| format!("{name} {}", version(name))).collect();
     format!(
-        "{cores} cores ({model}) for client and simulator together, Linux {}, load {load} at the end.\n\
-         beskar7-redfish {}, reqwest {}, hyper {}, rustls {}, tokio {}; built with optimisations: {}.\n",
+        "{cores} cores ({model}) for {who} together, Linux {}, load {load} at the end.\n\
+         {}; built with optimisations: {}.\n",
         kernel.trim(),
-        version("beskar7-redfish"),
-        version("reqwest"),
-        version("hyper"),
-        version("rustls"),
-        version("tokio"),
+        versions.join(", "),
         if cfg!(debug_assertions) { "no" } else { "yes" },
     )
 }
@@ -76,6 +82,7 @@ mod tests {
     fn a_process_is_measured() {
         let me = std::process::id();
         assert!(resident(me).unwrap() > 100_000);
+        assert!(most_resident(me).unwrap() > 100_000);
         processor_time(me).unwrap();
     }
 
