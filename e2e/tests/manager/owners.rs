@@ -2,16 +2,14 @@
 
 use anyhow::{Context, Result};
 use beskar7_api::{Beskar7Machine, cluster_api};
+use beskar7_e2e::objects;
+pub use beskar7_e2e::objects::CLUSTER;
 use beskar7_e2e::wait::{self, Seen};
-use k8s_openapi::api::core::v1::Secret;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, Client};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::setup::{HOSTS, LIMIT, merge};
-
-/// The Cluster that the machines of these tests belong to.
-pub const CLUSTER: &str = "edge";
+use super::setup::{HOSTS, LIMIT};
 
 pub fn machines(client: &Client) -> Api<Beskar7Machine> {
     Api::namespaced(client.clone(), HOSTS)
@@ -25,23 +23,14 @@ pub fn owner_clusters(client: &Client) -> Api<cluster_api::Cluster> {
     Api::namespaced(client.clone(), HOSTS)
 }
 
-/// A Cluster whose infrastructure is ready, and the bootstrap data that its Machines share.
-pub async fn make_cluster(client: &Client) -> Result<()> {
-    let cluster = serde_json::from_value(json!({
-        "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": {"name": CLUSTER},
-        "spec": {}, "status": {"initialization": {"infrastructureProvisioned": true}},
-    }))?;
-    owner_clusters(client).create(&PostParams::default(), &cluster).await?;
-    let secret: Secret = serde_json::from_value(
-        json!({"metadata": {"name": "bootstrap"}, "stringData": {"value": "#cloud-config"}}),
-    )?;
-    Api::<Secret>::namespaced(client.clone(), HOSTS).create(&PostParams::default(), &secret).await?;
-    Ok(())
-}
-
 pub async fn patch_cluster(client: &Client, patch: &Value) -> Result<()> {
     owner_clusters(client).patch(CLUSTER, &PatchParams::default(), &Patch::Merge(patch)).await?;
     Ok(())
+}
+
+/// A Cluster whose infrastructure is ready, and the bootstrap data that its Machines share.
+pub async fn make_cluster(client: &Client) -> Result<()> {
+    objects::make_cluster(client, HOSTS).await
 }
 
 /// A Machine and its Beskar7Machine, which boots `image`; `owner` and `more` change them.
@@ -52,29 +41,8 @@ pub async fn make_machine(
     owner: &Value,
     more: &Value,
 ) -> Result<()> {
-    let mut machine = json!({
-        "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
-        "metadata": {"name": name, "labels": {"cluster.x-k8s.io/cluster-name": CLUSTER}},
-        "spec": {
-            "clusterName": CLUSTER, "bootstrap": {"dataSecretName": "bootstrap"},
-            "infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "Beskar7Machine", "name": name},
-        },
-    });
-    merge(&mut machine, owner);
-    let machine = serde_json::from_value(machine)?;
-    let machine = owner_machines(client).create(&PostParams::default(), &machine).await?;
-    let mut ours = json!({
-        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "Beskar7Machine",
-        "metadata": {
-            "name": name, "labels": {"cluster.x-k8s.io/cluster-name": CLUSTER},
-            "ownerReferences": [{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "name": name,
-                "uid": machine.metadata.uid, "controller": true}],
-        },
-        "spec": {"imageURL": image, "provisioningMode": "PreBakedISO"},
-    });
-    merge(&mut ours, more);
-    machines(client).create(&PostParams::default(), &serde_json::from_value(ours)?).await?;
-    Ok(())
+    let machine = objects::make_owner_machine(client, HOSTS, name, owner).await?;
+    objects::make_machine(client, HOSTS, &machine, image, more).await
 }
 
 pub async fn delete_machine(client: &Client, name: &str) -> Result<()> {

@@ -1,22 +1,20 @@
-//! A control plane with our release on it, as `clusterctl` would install it, but for the Deployment: managers are
-//! started by the tests.
+//! What tests of the manager begin with: a control plane with our release, managers, hosts and their Secrets.
 
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use beskar7_api::PhysicalHost;
-use beskar7_e2e::control_plane::{AuditEvent, ControlPlane, Options};
+use beskar7_e2e::control_plane::{AuditEvent, ControlPlane};
 use beskar7_e2e::manager::{self, Manager, NAMESPACE};
+pub use beskar7_e2e::objects::{make_host, merge};
 use beskar7_e2e::process::{Command, Output};
-use beskar7_e2e::tools::Tools;
 use beskar7_e2e::wait::{self, Seen};
-use beskar7_e2e::workspace;
+use beskar7_e2e::{installation, objects, workspace};
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Short enough for a test, long enough for a busy machine.
 pub const LEASE: Duration = Duration::from_secs(8);
@@ -32,39 +30,11 @@ pub const HOSTS: &str = "metal";
 /// Never to be seen in a log, a condition or an event.
 pub const PASSWORD: &str = "kept-to-ourselves-4711";
 
-/// A control plane without anything of ours.
-pub async fn bare() -> Result<ControlPlane> {
-    ControlPlane::start(&Tools::control_plane_ready().await?, Options::default()).await
-}
-
 /// A control plane with our release, the two kinds of Cluster API that the manager asks for, and a namespace for hosts.
 pub async fn installed() -> Result<ControlPlane> {
-    let plane = bare().await?;
-    install(&plane).await?;
-    Ok(plane)
-}
-
-pub async fn install(plane: &ControlPlane) -> Result<()> {
-    let release = workspace::root().join("config/default");
-    let release = plane.kubectl(&["kustomize", &release.to_string_lossy()]).await?.success()?;
-    let objects: Vec<&str> = release.split("\n---\n").filter(|object| !runs_pods(object)).collect();
-    apply(plane, &objects.join("\n---\n")).await?;
-    apply(plane, include_str!("cluster-api-stub.yaml")).await?;
-    let wait = ["wait", "crd", "--all", "--for=condition=Established", "--timeout=60s"];
-    plane.kubectl(&wait).await?.success()?;
+    let plane = installation::installed().await?;
     plane.kubectl(&["create", "namespace", HOSTS]).await?.success()?;
-    Ok(())
-}
-
-/// Without the variables that clusterctl fills in, and without kubelets, these are of no use here.
-fn runs_pods(object: &str) -> bool {
-    ["Deployment", "Service", "PodDisruptionBudget"]
-        .iter()
-        .any(|kind| object.lines().any(|line| line == format!("kind: {kind}")))
-}
-
-pub async fn apply(plane: &ControlPlane, objects: &str) -> Result<String> {
-    plane.kubectl_with_input(&["apply", "-f", "-"], objects).await?.success()
+    Ok(plane)
 }
 
 /// A replica that takes part in the election, logs all it can, and otherwise is as released.
@@ -103,37 +73,11 @@ pub fn start_error(output: &Output) -> Result<&str> {
 }
 
 pub async fn make_secret(client: &Client, name: &str, data: &Value) -> Result<()> {
-    let secret: Secret =
-        serde_json::from_value(json!({"metadata": {"name": name, "namespace": HOSTS}, "stringData": data}))?;
-    Api::<Secret>::namespaced(client.clone(), HOSTS).create(&PostParams::default(), &secret).await?;
-    Ok(())
+    objects::make_secret(client, HOSTS, name, data).await
 }
 
 pub fn hosts(client: &Client, namespace: &str) -> Api<PhysicalHost> {
     Api::namespaced(client.clone(), namespace)
-}
-
-pub async fn make_host(client: &Client, namespace: &str, name: &str, more: &Value) -> Result<()> {
-    let mut host = json!({
-        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
-        "kind": "PhysicalHost",
-        "metadata": {"name": name},
-        "spec": {"redfishConnection": {"address": "https://127.0.0.1:9", "credentialsSecretRef": "bmc"}},
-    });
-    merge(&mut host, more);
-    hosts(client, namespace).create(&PostParams::default(), &serde_json::from_value(host)?).await?;
-    Ok(())
-}
-
-pub fn merge(into: &mut Value, from: &Value) {
-    match (into, from) {
-        (Value::Object(into), Value::Object(from)) => {
-            for (key, value) in from {
-                merge(into.entry(key.clone()).or_insert(Value::Null), value);
-            }
-        }
-        (into, from) => *into = from.clone(),
-    }
 }
 
 pub async fn patch_host(client: &Client, name: &str, patch: &Value) -> Result<()> {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use beskar7_e2e::control_plane::ControlPlane;
 use beskar7_e2e::manager::{NAMESPACE, SERVICE_ACCOUNT};
 use beskar7_e2e::process::Command;
-use beskar7_e2e::{wait, workspace};
+use beskar7_e2e::{installation, wait, workspace};
 
 use super::setup::*;
 
@@ -88,7 +88,7 @@ async fn without_an_api_server() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_what_it_needs_on_the_api_server() -> Result<()> {
-    let plane = bare().await?;
+    let plane = installation::bare().await?;
     let admin = with(&plane.kubeconfig());
     says(
         &error_of(&[&admin]).await?,
@@ -98,7 +98,7 @@ async fn without_what_it_needs_on_the_api_server() -> Result<()> {
             "clusterctl init --infrastructure beskar7",
         ],
     )?;
-    install(&plane).await?;
+    installation::install(&plane).await?;
     says(&error_of(&[&admin, "--leader-elect"]).await?, &["pass --leader-election-namespace"])?;
     plane.kubectl(&["delete", "crd", "hostclaims.infrastructure.cluster.x-k8s.io"]).await?.success()?;
     let error = error_of(&[&admin]).await?;
@@ -115,7 +115,7 @@ async fn without_what_it_needs_on_the_api_server() -> Result<()> {
         &error_of(&[&admin]).await?,
         &["does not know Machine (cluster.x-k8s.io/v1beta2)", "clusterctl init"],
     )?;
-    apply(&plane, include_str!("cluster-api-stub.yaml")).await?;
+    installation::apply(&plane, installation::CLUSTER_API_KINDS).await?;
     plane
         .kubectl(&["wait", "crd", "--all", "--for=condition=Established", "--timeout=60s"])
         .await?
