@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use anyhow::{Context, Result, ensure};
 use beskar7_api::{Beskar7Cluster, Beskar7MachineTemplate, PhysicalHost, cluster_api};
 use beskar7_e2e::control_plane::ControlPlane;
+use beskar7_e2e::installation::apply;
 use beskar7_e2e::manager::Manager;
 use beskar7_e2e::wait::{self, Seen};
 use kube::Api;
