@@ -20,9 +20,9 @@ use beskar7_redfish_sim::bmc::Credentials;
 use beskar7_redfish_sim::fleet::{Fleet, FleetConfig};
 use serde_json::{Value, json};
 
-/// What the templates ask for and a person would know.
+/// What the templates ask for and a person would know. The endpoint is on this machine: Cluster API connects to it.
 const VARIABLES: [(&str, &str); 4] = [
-    ("CONTROL_PLANE_ENDPOINT_IP", "192.0.2.10"),
+    ("CONTROL_PLANE_ENDPOINT_IP", "127.53.0.10"),
     ("BESKAR7_IMAGE_URL", "http://images.example.com/node.iso"),
     ("BESKAR7_CONTROL_PLANE_CONFIG_URL", "http://config.example.com/control-plane.yaml"),
     ("BESKAR7_WORKER_CONFIG_URL", "http://config.example.com/worker.yaml"),
@@ -80,15 +80,15 @@ async fn clusterctl_installs_the_release_and_every_template_is_accepted() -> Res
         Ok(if owners.contains("Cluster") { Ok(()) } else { Err(format!("owners: {owners:?}")) })
     })
     .await?;
-    first_machine(&plane, "sample", "192.0.2.10", "").await?;
+    first_machine(&plane, "sample", "127.53.0.10", "").await?;
     let described = cluster_api.clusterctl(&["describe", "cluster", "sample"]).await?.success()?;
     ensure!(described.contains("Beskar7Cluster default/sample"), "{described}");
 
     let bmcs = servers_in_two_zones(&plane).await?;
-    let edge = cluster.replace("sample", "edge").replace("192.0.2.10", "");
+    let edge = cluster.replace("sample", "edge").replace("127.53.0.10", "");
     plane.kubectl_with_input(&["apply", "-f", "-"], &edge).await?.success()?;
     // Where a host is kept for it, Cluster API wants the first machine in the zone of that host.
-    first_machine(&plane, "edge", "192.0.2.21", "rack-2").await?;
+    first_machine(&plane, "edge", "127.53.0.21", "rack-2").await?;
     drop(bmcs);
 
     let plan = cluster_api.clusterctl(&["upgrade", "plan"]).await?.success()?;
@@ -126,7 +126,7 @@ async fn servers_in_two_zones(plane: &ControlPlane) -> Result<Arc<Fleet>> {
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "bmc"},
         "stringData": {"username": username, "password": password},
     })];
-    let addresses = json!([{"type": "InternalIP", "address": "192.0.2.21"}]);
+    let addresses = json!([{"type": "InternalIP", "address": "127.53.0.21"}]);
     for (number, addresses) in [(1, json!([])), (2, addresses)] {
         let bmc = fleet.url(Ipv4Addr::new(127, 45, 0, number));
         objects.push(json!({
@@ -198,7 +198,7 @@ async fn kube_vip_is_a_pod(plane: &ControlPlane) -> Result<()> {
     let path = "jsonpath={.spec.kubeadmConfigSpec.files[0].content}";
     let control_plane = "kubeadmcontrolplane/sample-kube-vip-control-plane";
     let pod = plane.kubectl(&["get", control_plane, "-o", path]).await?.success()?;
-    ensure!(pod.contains("192.0.2.10"), "{pod}");
+    ensure!(pod.contains("127.53.0.10"), "{pod}");
     // As kubelet would show it to the API server: no service account is looked for.
     let mut pod: Value = serde_saphyr::from_str(&pod).context("the Pod of kube-vip")?;
     pod["metadata"]["annotations"] = json!({"kubernetes.io/config.mirror": "1"});
