@@ -118,6 +118,12 @@ bench-redfish: need-rust ## What the Redfish client costs against simulated BMCs
 	@release="$${CARGO_TARGET_DIR:-target}/release"; \
 	  "$$release/bench-redfish" --simulator "$$release/redfish-sim" --out $(OUT)/bench-redfish.md
 
+.PHONY: bench
+bench: need-rust ## What the manager costs with a thousand hosts, against a real API server: out/bench.md
+	$(CARGO) build $(LOCKED) --release -p beskar7-controllers -p beskar7-e2e -p beskar7-redfish-sim --bins
+	@mkdir -p $(OUT)
+	@"$${CARGO_TARGET_DIR:-target}/release/e2e" bench --out $(OUT)/bench.md $(BENCH_FLAGS)
+
 ##@ Parts
 
 .PHONY: tools
@@ -176,6 +182,7 @@ E2E_THREADS ?= $(shell cores=$$(nproc); echo $$((cores < 4 ? cores : 4)))##how m
 FUZZ_SECONDS ?= 120##how long each target of `fuzz` runs
 FUZZ_TARGETS ?= resource texts##what `fuzz` runs
 FUZZ_TOOLCHAIN ?= nightly##the toolchain of `fuzz`
+BENCH_FLAGS ?=##what `bench` is told besides: --hosts 100 --claims 50 --rounds 1, --tls
 LEADER_KILLS ?= 20##how often `test-long` kills the leader
 KUBECTL ?=##a kubectl to run kustomize with; empty: the one that `tools` builds
 

@@ -175,7 +175,12 @@ impl ControlPlane {
 
     /// What was asked of the API server so far.
     pub fn audit(&self) -> Result<Vec<AuditEvent>> {
-        audit::read(&self.audit_log())
+        Ok(self.audit_from(0)?.0)
+    }
+
+    /// What was asked of the API server from a place in its log on, and the place from which to go on.
+    pub fn audit_from(&self, place: u64) -> Result<(Vec<AuditEvent>, u64)> {
+        audit::read_from(&self.audit_log(), place)
     }
 
     /// The audit log's file, one JSON object a line.

@@ -1,14 +1,14 @@
-//! `e2e`: builds the real components, runs the demo, and supervises what both
+//! `e2e`: builds the real components, runs the demo and the benchmark, and supervises what they
 //! and the tests start.
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use beskar7_e2e::demo;
 use beskar7_e2e::process::supervisor::{Supervise, Supervised};
 use beskar7_e2e::tools::progress::Progress;
 use beskar7_e2e::tools::{Python, Tool, Tools, progress, schemas};
+use beskar7_e2e::{bench, demo};
 use clap::{Args, Parser, Subcommand};
 
 /// A real control plane on this machine, for the tests and the demo of Beskar7.
@@ -25,6 +25,8 @@ enum Verb {
     Tools(ToolsArgs),
     /// Start a control plane with Cluster API and Beskar7, until Ctrl-C.
     Demo(demo::Options),
+    /// Measure what the manager costs, beside what it may cost.
+    Bench(bench::Options),
     /// Run a program that must not outlive the caller.
     #[command(hide = true)]
     Supervise(Supervise),
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Verb::Tools(args) => tools(&args).and_then(|text| print(&text)),
         Verb::Demo(options) => demo::run(&options),
+        Verb::Bench(options) => bench::run(&options).and_then(|text| print(&text)),
         Verb::Supervise(order) => order.run(),
         Verb::Supervised(order) => order.run(),
     };

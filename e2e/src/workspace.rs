@@ -24,12 +24,20 @@ pub fn release_directory() -> PathBuf {
 /// `BESKAR7_MANAGER`, or the `manager` of the same profile.
 #[must_use]
 pub fn manager_program() -> PathBuf {
-    if let Some(path) = std::env::var_os("BESKAR7_MANAGER") {
-        return root().join(path);
-    }
+    std::env::var_os("BESKAR7_MANAGER").map_or_else(|| built("manager"), |path| root().join(path))
+}
+
+/// The simulator as cargo builds it beside the running program.
+#[must_use]
+pub fn simulator_program() -> PathBuf {
+    built("redfish-sim")
+}
+
+/// A program of the same profile: beside the running one, or beside the directory of a running test.
+fn built(name: &str) -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
-    let beside = own.ancestors().skip(1).take(2).map(|directory| directory.join("manager"));
-    beside.filter(|path| path.is_file()).last().unwrap_or_else(|| root().join("target/debug/manager"))
+    let beside = own.ancestors().skip(1).take(2).map(|directory| directory.join(name));
+    beside.filter(|path| path.is_file()).last().unwrap_or_else(|| root().join("target/debug").join(name))
 }
 
 /// Where the demo keeps its state.

@@ -1,5 +1,7 @@
 //! The API server's audit log: who asked for what, and when.
 
+use std::fs::File;
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -90,19 +92,32 @@ impl AuditEvent {
     }
 }
 
-/// Reads the log so far. A last line that is still being written is left out.
-pub(super) fn read(path: &Path) -> Result<Vec<AuditEvent>> {
-    let text = match std::fs::read_to_string(path) {
+/// Reads the log from a place on, and tells where to go on next time. A last line that is still being written is left
+/// for then.
+pub(super) fn read_from(path: &Path, place: u64) -> Result<(Vec<AuditEvent>, u64)> {
+    let text = match read_end(path, place) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error).with_context(|| format!("reading {}", path.display())),
     };
-    parse(&text)
+    let whole = whole_lines(&text);
+    Ok((parse(whole)?, place.saturating_add(whole.len() as u64)))
 }
 
-fn parse(text: &str) -> Result<Vec<AuditEvent>> {
-    let whole = text.rfind('\n').and_then(|end| text.get(..end)).unwrap_or_default();
-    let lines = whole.lines().filter(|line| !line.is_empty());
+fn read_end(path: &Path, place: u64) -> std::io::Result<String> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(place))?;
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn whole_lines(text: &str) -> &str {
+    text.rfind('\n').and_then(|end| text.get(..=end)).unwrap_or_default()
+}
+
+fn parse(lines: &str) -> Result<Vec<AuditEvent>> {
+    let lines = lines.lines().filter(|line| !line.is_empty());
     lines.map(|line| serde_json::from_str(line).with_context(|| format!("an audit line: {line}"))).collect()
 }
 
@@ -114,11 +129,16 @@ mod tests {
 
     #[test]
     fn whole_lines_are_read_and_a_half_one_is_left() {
-        let events = parse(&format!("{LINE}\n{LINE}\n{{\"kind\":\"Ev")).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("audit.log");
+        assert_eq!(read_from(&log, 0).unwrap().0.len(), 0);
+        std::fs::write(&log, format!("{LINE}\n{LINE}\n{{\"kind\":\"Ev")).unwrap();
+        let (events, place) = read_from(&log, 0).unwrap();
         assert_eq!(events.len(), 2);
         assert_eq!(events[0].object_ref.name, "a");
         assert_eq!(events[0].user_agent, "manager/0.1");
-        assert_eq!(parse("").unwrap().len(), 0);
+        std::fs::write(&log, format!("{LINE}\n{LINE}\n{LINE}\n")).unwrap();
+        assert_eq!(read_from(&log, place).unwrap().0.len(), 1);
     }
 
     #[test]
