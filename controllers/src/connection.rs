@@ -19,7 +19,7 @@ use kube::{
     client::{Body, ConfigExt as _},
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
 };
-use tower::{BoxError, ServiceBuilder, ServiceExt as _, util::BoxService};
+use tower::{BoxError, ServiceBuilder, ServiceExt as _, limit::ConcurrencyLimit, util::BoxService};
 
 use self::counted::{Counted, Limited};
 pub use self::identity::{Identity, IdentityError, lease_namespace};
@@ -31,6 +31,10 @@ use crate::{
 
 /// How long opening a connection may take.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// How many requests of controllers are under way at once. More would not be answered sooner: they would wait in the API
+/// server's queues, past the time for which this replica leads and before the renewals of its Lease, and each would need
+/// a connection.
+const AT_ONCE: usize = 64;
 /// After how much silence the other side is asked whether it is still there.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
@@ -122,7 +126,8 @@ impl Connection {
     pub fn leaders(&self, gate: &Gate) -> Result<Client, ConnectionError> {
         let open = self.transport(None)?;
         let gated = self.transport(Some(gate.clone()))?;
-        let service = Fence::new(gate.clone(), open, gated, self.timeout);
+        // Who waits for a turn passes the fence only then, with the time that is left then.
+        let service = ConcurrencyLimit::new(Fence::new(gate.clone(), open, gated, self.timeout), AT_ONCE);
         Ok(Client::new(service, self.config.default_namespace.clone()))
     }
 
