@@ -12,6 +12,7 @@ mod report;
 mod sighting;
 #[cfg(test)]
 mod tests;
+mod trail;
 mod trouble;
 
 pub use self::{error::ReconcileError, reconcile::Context};

@@ -27,6 +27,7 @@ use super::{
     marks::{Marks, Written},
     observe,
     report::{self, Reported},
+    trail::{Trail, Trails},
 };
 use crate::{
     clock::now,
@@ -54,6 +55,7 @@ pub struct Context {
     consumers: Consumers,
     inventories: Inventories,
     marks: Marks,
+    trails: Trails,
     backoffs: Backoffs<Key>,
     /// What went wrong when a plan was carried out last, until it goes right.
     troubles: Mutex<HashMap<Key, Trouble>>,
@@ -76,6 +78,7 @@ impl Context {
             bmcs: Bmcs::new(guard),
             consumers: Consumers::new(client.clone(), machines),
             inventories: Inventories::new(),
+            trails: Trails::default(),
             pace,
             troubles: Mutex::default(),
             client,
@@ -106,12 +109,21 @@ impl Reconciler for Context {
     const LIMIT: Duration = LIMIT;
 
     async fn look(self: Arc<Self>, host: Arc<PhysicalHost>) -> Result<Action, ReconcileError> {
-        look(&host, &self).await
+        let key = key(host.as_ref());
+        if let Some(action) = self.trails.spare(&key, &host, spread(AFTER_LOST_RACE)) {
+            return Ok(action);
+        }
+        self.trails.forget(&key);
+        let mut trail = Trail::default();
+        let result = look(&host, &key, &self, &mut trail).await;
+        self.trails.keep(key, trail);
+        result
     }
 
     fn forget(&self, key: &Key) {
         self.backoffs.forget(key);
         self.bmcs.forget(key);
+        self.trails.forget(key);
         self.trouble(key, None);
     }
 
@@ -124,15 +136,20 @@ impl Reconciler for Context {
     }
 }
 
-async fn look(host: &PhysicalHost, context: &Context) -> Result<Action, ReconcileError> {
+async fn look(
+    host: &PhysicalHost,
+    key: &Key,
+    context: &Context,
+    trail: &mut Trail,
+) -> Result<Action, ReconcileError> {
+    trail.reach(host);
     if host::left_alone(host) {
         return Ok(Action::await_change());
     }
-    let key = key(host);
     if host::paused(host) {
         let decision = host::decide_paused(host, now());
-        return match say(&decision, host, context).await? {
-            Said::Now(_) => next(decision.requeue, &key, context),
+        return match say(&decision, host, context, trail).await? {
+            Said::Now(_) => next(decision.requeue, key, context, trail),
             Said::Stale => Ok(again()),
         };
     }
@@ -147,11 +164,17 @@ async fn look(host: &PhysicalHost, context: &Context) -> Result<Action, Reconcil
         // Others hold it still; we have nothing to do with it any more.
         return Ok(Action::await_change());
     }
-    steps(host, &key, context).await
+    trail.reach(&host);
+    steps(host, key, context, trail).await
 }
 
 /// Observes, decides, reports and acts, step by step, for as long as something is to be done at once.
-async fn steps(mut host: PhysicalHost, key: &Key, context: &Context) -> Result<Action, ReconcileError> {
+async fn steps(
+    mut host: PhysicalHost,
+    key: &Key,
+    context: &Context,
+    trail: &mut Trail,
+) -> Result<Action, ReconcileError> {
     let (mut sight, mut parts, mut cleaned, mut news) = (None, None, false, false);
     for _ in 0..MOST_STEPS {
         let mut found = observe::observe(&context.client, &context.bmcs, key, &host).await;
@@ -166,7 +189,7 @@ async fn steps(mut host: PhysicalHost, key: &Key, context: &Context) -> Result<A
             ..found.observed(context.last_trouble(key), context.consumers.exists(&host).await)
         };
         let decision = host::decide(&host, &observed, context.pace, now());
-        match say(&decision, &host, context).await? {
+        match say(&decision, &host, context, trail).await? {
             Said::Now(now) => host = *now,
             Said::Stale => return Ok(again()),
         }
@@ -180,11 +203,12 @@ async fn steps(mut host: PhysicalHost, key: &Key, context: &Context) -> Result<A
                 if parts.is_some() {
                     continue;
                 }
-                return next(decision.requeue, key, context);
+                return next(decision.requeue, key, context, trail);
             }
             Outcome::Done(now, seen) => {
                 context.trouble(key, None);
                 (host, sight) = (*now, seen);
+                trail.reach(&host);
             }
             Outcome::Cleaned => {
                 context.trouble(key, None);
@@ -195,7 +219,7 @@ async fn steps(mut host: PhysicalHost, key: &Key, context: &Context) -> Result<A
                 return Ok(Action::await_change());
             }
             Outcome::Stale => return Ok(again()),
-            Outcome::Failed(trouble) => return failed_step(host, trouble, key, context).await,
+            Outcome::Failed(trouble) => return failed_step(host, trouble, key, context, trail).await,
         }
     }
     Ok(again())
@@ -232,13 +256,14 @@ async fn failed_step(
     trouble: Trouble,
     key: &Key,
     context: &Context,
+    trail: &mut Trail,
 ) -> Result<Action, ReconcileError> {
     context.trouble(key, Some(trouble));
     let found = observe::observe(&context.client, &context.bmcs, key, &host).await;
     let observed = found.observed(context.last_trouble(key), context.consumers.exists(&host).await);
     let decision = host::decide(&host, &observed, context.pace, now());
-    match say(&decision, &host, context).await? {
-        Said::Now(_) => next(decision.requeue, key, context),
+    match say(&decision, &host, context, trail).await? {
+        Said::Now(_) => next(decision.requeue, key, context, trail),
         Said::Stale => Ok(again()),
     }
 }
@@ -251,7 +276,12 @@ enum Said {
     Stale,
 }
 
-async fn say(decision: &Decision, host: &PhysicalHost, context: &Context) -> Result<Said, ReconcileError> {
+async fn say(
+    decision: &Decision,
+    host: &PhysicalHost,
+    context: &Context,
+    trail: &mut Trail,
+) -> Result<Said, ReconcileError> {
     let status = &decision.status;
     match report::report(&context.client, &context.recorder, host, status, &decision.events).await? {
         Reported::Unchanged => {
@@ -260,6 +290,7 @@ async fn say(decision: &Decision, host: &PhysicalHost, context: &Context) -> Res
         }
         Reported::Written(written) => {
             tracing::info!(state = ?status.state, error = status.error_message, "status written");
+            trail.reach(&written);
             Ok(Said::Now(written))
         }
         Reported::Stale => {
@@ -278,13 +309,14 @@ fn again() -> Action {
 }
 
 /// Turns the decision about when to look again into an action.
-fn next(requeue: Requeue, key: &Key, context: &Context) -> Result<Action, ReconcileError> {
+fn next(requeue: Requeue, key: &Key, context: &Context, trail: &mut Trail) -> Result<Action, ReconcileError> {
     let after = match requeue {
         Requeue::Failed(Failure::Secret) => return Err(ReconcileError::Secret),
         Requeue::Failed(Failure::Bmc) => return Err(ReconcileError::Bmc),
         Requeue::Growing(longest) => context.backoffs.failed(key.clone()).min(spread(longest)),
         Requeue::OnChange => {
             context.backoffs.forget(key);
+            trail.rest();
             return Ok(Action::await_change());
         }
         Requeue::After(time) => {
@@ -292,5 +324,7 @@ fn next(requeue: Requeue, key: &Key, context: &Context) -> Result<Action, Reconc
             spread(time)
         }
     };
-    Ok(Action::requeue(after.min(spread(context.sync_period))))
+    let after = after.min(spread(context.sync_period));
+    trail.rest_for(after);
+    Ok(Action::requeue(after))
 }
