@@ -127,9 +127,14 @@ impl<K: Watched> Feed<K> {
 
     /// The keys of what is new, changed or gone, from the beginning on. The cache shows it already.
     pub fn changes(&mut self) -> UnboundedReceiver<Key> {
+        self.changes_and_more().1
+    }
+
+    /// The same, with a way to add keys of objects that are to be looked at for another reason.
+    pub fn changes_and_more(&mut self) -> (UnboundedSender<Key>, UnboundedReceiver<Key>) {
         let (sender, receiver) = unbounded_channel();
-        self.listeners.push(sender);
-        receiver
+        self.listeners.push(sender.clone());
+        (sender, receiver)
     }
 
     /// Watches until `stop`.

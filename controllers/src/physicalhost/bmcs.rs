@@ -2,11 +2,12 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use beskar7_api::physical_host::RedfishConnection;
+use beskar7_core::host::contact::Parts;
 use beskar7_redfish::{
     Address, AddressError, Bmc, Credentials, Error, Guard, HttpClients, Inventory, Limits, System, Trust,
     TrustError,
@@ -44,8 +45,18 @@ pub(super) struct Known {
     read: Mutex<Instant>,
     /// What it said last: the next read is conditional.
     system: tokio::sync::Mutex<Option<System>>,
-    /// When its inventory was written down, or taken over from what was.
-    inventory_written: Mutex<Option<Instant>>,
+    stock: Mutex<Stock>,
+}
+
+/// What is known of the parts of a machine.
+#[derive(Debug, Default)]
+struct Stock {
+    /// When they were written down, or taken over from what was.
+    written: Option<Instant>,
+    /// Whether they are being read, or are about to be.
+    reading: bool,
+    /// What was read and is not written down yet.
+    read: Option<Parts>,
 }
 
 impl Known {
@@ -60,18 +71,22 @@ impl Known {
         Ok(system)
     }
 
-    /// Whether it is time to read the inventory. One that is written down already is read again some time within a day,
-    /// so that a manager that starts does not ask ten thousand BMCs at once.
-    pub(super) fn inventory_is_due(&self, written_down: bool) -> bool {
-        let mut written = self.inventory_written.lock().unwrap_or_else(PoisonError::into_inner);
-        match *written {
+    /// Whether it is time to read the inventory, and nobody does. One that is written down already is read again some
+    /// time within a day, so that a manager that starts does not ask ten thousand BMCs at once. Who is told so reads it.
+    pub(super) fn begins_inventory(&self, written_down: bool) -> bool {
+        let mut stock = self.stock();
+        if stock.reading || stock.read.is_some() {
+            return false;
+        }
+        stock.reading = match stock.written {
             Some(at) => at.elapsed() >= inventory::READ_AGAIN,
             None if written_down => {
-                *written = Instant::now().checked_sub(inventory::READ_AGAIN.mul_f64(fastrand::f64()));
+                stock.written = Instant::now().checked_sub(inventory::READ_AGAIN.mul_f64(fastrand::f64()));
                 false
             }
             None => true,
-        }
+        };
+        stock.reading
     }
 
     /// Reads the inventory.
@@ -80,10 +95,25 @@ impl Known {
         self.bmc.inventory(&system).await
     }
 
-    /// The inventory that was read is where others find it. One that was only read, and lost to somebody's change of the
-    /// host, is read again.
+    /// The inventory was read, or could not be. What was read is kept until it is written down.
+    pub(super) fn inventory_is_read(&self, parts: Option<Parts>) {
+        let mut stock = self.stock();
+        (stock.reading, stock.read) = (false, parts);
+    }
+
+    /// What was read of the inventory and is not written down yet.
+    pub(super) fn unwritten_parts(&self) -> Option<Parts> {
+        self.stock().read.clone()
+    }
+
+    /// The inventory that was read is where others find it.
     pub(super) fn inventory_is_written(&self) {
-        *self.inventory_written.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        let mut stock = self.stock();
+        (stock.written, stock.read) = (Some(Instant::now()), None);
+    }
+
+    fn stock(&self) -> MutexGuard<'_, Stock> {
+        self.stock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_fresh(&self) -> bool {
@@ -125,10 +155,15 @@ impl Bmcs {
             bmc,
             read: Mutex::new(Instant::now()),
             system: tokio::sync::Mutex::new(None),
-            inventory_written: Mutex::new(None),
+            stock: Mutex::default(),
         });
         leave(self.lock().insert(key.clone(), Arc::clone(&known)));
         Ok(known)
+    }
+
+    /// Whether something was read of a host's inventory that is not written down yet.
+    pub(super) fn has_unwritten_parts(&self, key: &Key) -> bool {
+        self.get(key).is_some_and(|known| known.stock().read.is_some())
     }
 
     /// Leaves a BMC; whoever asks for it next reads its Secrets again.
@@ -140,7 +175,7 @@ impl Bmcs {
         self.lock().get(key).cloned()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Arc<Known>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Arc<Known>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -160,16 +195,23 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_inventory_is_read_until_it_is_written_down() {
+    async fn an_inventory_is_read_by_one_and_kept_until_it_is_written_down() {
         let bmcs = Bmcs::new(Arc::new(|| true));
         let connection =
             RedfishConnection { address: "http://127.0.0.1:9".to_owned(), ..RedfishConnection::default() };
         let credentials = Credentials::new("root", "secret");
         let settings = Settings { connection, credentials, trust: Trust::Anything };
-        let known = bmcs.take_up(&("metal".to_owned(), "h".to_owned()), settings).unwrap();
-        assert!(known.inventory_is_due(false));
-        assert!(known.inventory_is_due(false), "whoever read it may have lost it");
+        let key = ("metal".to_owned(), "h".to_owned());
+        let known = bmcs.take_up(&key, settings).unwrap();
+        assert!(known.begins_inventory(false));
+        assert!(!known.begins_inventory(false), "it is being read");
+        known.inventory_is_read(None);
+        assert!(known.begins_inventory(false), "it could not be read");
+        known.inventory_is_read(Some(Parts::default()));
+        assert!(known.unwritten_parts().is_some() && bmcs.has_unwritten_parts(&key));
+        assert!(!known.begins_inventory(false), "it is read, but not yet written down");
         known.inventory_is_written();
-        assert!(!known.inventory_is_due(false));
+        assert!(known.unwritten_parts().is_none() && !bmcs.has_unwritten_parts(&key));
+        assert!(!known.begins_inventory(false));
     }
 }

@@ -1,6 +1,6 @@
-//! The parts of machines: read seldom, few at once, and written down for those who need them.
+//! The parts of machines: read seldom, few at once, after what is more urgent, and written down for those who need them.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use beskar7_api::{
     GROUP, HardwareData, HardwareDataSpec, PhysicalHost, VERSION,
@@ -13,9 +13,9 @@ use kube::{
     api::{Patch, PatchParams},
 };
 use serde_json::json;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc::UnboundedSender, watch};
 
-use super::{ReconcileError, bmcs::Known};
+use super::{Key, ReconcileError, bmcs::Known};
 use crate::causes::causes;
 
 /// How often the parts of a machine are read.
@@ -25,27 +25,66 @@ const AT_ONCE: usize = 16;
 /// Who writes HardwareData, for the API server.
 const MANAGER: &str = "beskar7";
 
-/// Lets a few inventories be read at once.
-pub(super) struct Inventories(Semaphore);
+/// Reads inventories in the background, a few at once.
+pub(super) struct Inventories {
+    turns: Arc<Semaphore>,
+    /// How many hosts are looked at for the first time.
+    first_looks: watch::Sender<usize>,
+    /// Whose inventory was read: they are to be looked at.
+    read: UnboundedSender<Key>,
+}
+
+/// A host is looked at for the first time, for as long as this is there.
+pub(super) struct FirstLook<'a>(&'a watch::Sender<usize>);
+
+impl Drop for FirstLook<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count = count.saturating_sub(1));
+    }
+}
 
 impl Inventories {
-    pub(super) const fn new() -> Self {
-        Self(Semaphore::const_new(AT_ONCE))
+    pub(super) fn new(read: UnboundedSender<Key>) -> Self {
+        Self { turns: Arc::new(Semaphore::new(AT_ONCE)), first_looks: watch::Sender::new(0), read }
     }
 
-    /// The parts of a machine, if it is time to read them and not too many are being read.
-    pub(super) async fn read_if_due(&self, known: &Known, host: &PhysicalHost) -> Option<Parts> {
-        if !known.inventory_is_due(is_known(host)) {
+    /// To be held while a host is looked at: what nothing is known of yet is more urgent than inventories.
+    pub(super) fn yield_to(&self, host: &PhysicalHost) -> Option<FirstLook<'_>> {
+        if host.status.is_some() {
             return None;
         }
-        let _turn = self.0.try_acquire().ok()?;
-        match known.inventory().await {
-            Ok(inventory) => Some(parts(&inventory)),
-            Err(error) => {
-                tracing::debug!(error = causes(&error), "the inventory can't be read; it is tried again");
-                None
-            }
+        self.first_looks.send_modify(|count| *count = count.saturating_add(1));
+        Some(FirstLook(&self.first_looks))
+    }
+
+    /// Has the parts of a machine read when it is its turn, if it is time to. The host is looked at then.
+    pub(super) fn read_if_due(&self, key: &Key, known: &Arc<Known>, host: &PhysicalHost) {
+        if !known.begins_inventory(is_known(host)) {
+            return;
         }
+        let (turns, read) = (Arc::clone(&self.turns), self.read.clone());
+        let mut first_looks = self.first_looks.subscribe();
+        let (known, key) = (Arc::downgrade(known), key.clone());
+        tokio::spawn(async move {
+            // Neither fails before the manager ends.
+            let Ok(_turn) = turns.acquire().await else { return };
+            if first_looks.wait_for(|count| *count < AT_ONCE).await.is_err() {
+                return;
+            }
+            // Its BMC may have been left meanwhile.
+            let Some(known) = known.upgrade() else { return };
+            match known.inventory().await {
+                Ok(inventory) => {
+                    known.inventory_is_read(Some(parts(&inventory)));
+                    // Nobody listens any more only when everything ends.
+                    let _ended = read.send(key);
+                }
+                Err(error) => {
+                    known.inventory_is_read(None);
+                    tracing::debug!(error = causes(&error), "the inventory can't be read; it is tried again");
+                }
+            }
+        });
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 use beskar7_api::{Beskar7Machine, PhysicalHost, finalizers};
 use beskar7_core::host::{
     self, Decision, Failure, Observed, Pace, Requeue,
-    contact::{Contact, Parts, Trouble},
+    contact::{Contact, Trouble},
     plan::Plan,
 };
 use beskar7_redfish::Guard;
@@ -17,6 +17,7 @@ use kube::{
     Client, ResourceExt as _,
     runtime::{controller::Action, events::Recorder},
 };
+use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
     NAME, ReconcileError,
@@ -62,22 +63,22 @@ pub struct Context {
 }
 
 impl Context {
-    /// For a controller whose writes go through `client`.
+    /// For a controller whose writes go through `client`. What is sent into `woken` is to be looked at.
     #[must_use]
     pub fn new(
         client: Client,
         recorder: Recorder,
         metrics: Metrics,
-        sync_period: Duration,
-        pace: Pace,
+        (sync_period, pace): (Duration, Pace),
         guard: Guard,
         machines: Cache<Beskar7Machine>,
+        woken: UnboundedSender<Key>,
     ) -> Self {
         Self {
             marks: Marks::new(client.clone()),
             bmcs: Bmcs::new(guard),
             consumers: Consumers::new(client.clone(), machines),
-            inventories: Inventories::new(),
+            inventories: Inventories::new(woken),
             trails: Trails::default(),
             pace,
             troubles: Mutex::default(),
@@ -110,10 +111,12 @@ impl Reconciler for Context {
 
     async fn look(self: Arc<Self>, host: Arc<PhysicalHost>) -> Result<Action, ReconcileError> {
         let key = key(host.as_ref());
-        if let Some(action) = self.trails.spare(&key, &host, spread(AFTER_LOST_RACE)) {
+        let spared = self.trails.spare(&key, &host, spread(AFTER_LOST_RACE));
+        if let Some(action) = spared.filter(|_| !self.bmcs.has_unwritten_parts(&key)) {
             return Ok(action);
         }
         self.trails.forget(&key);
+        let _first_look = self.inventories.yield_to(&host);
         let mut trail = Trail::default();
         let result = look(&host, &key, &self, &mut trail).await;
         self.trails.keep(key, trail);
@@ -175,14 +178,11 @@ async fn steps(
     context: &Context,
     trail: &mut Trail,
 ) -> Result<Action, ReconcileError> {
-    let (mut sight, mut parts, mut cleaned, mut news) = (None, None, false, false);
+    let (mut sight, mut cleaned) = (None, false);
     for _ in 0..MOST_STEPS {
         let mut found = observe::observe(&context.client, &context.bmcs, key, &host).await;
-        if let Contact::Answered(sighting) = &mut found.contact {
-            news |= parts.is_some();
-            sighting.parts = parts.take();
-        }
         let known = found.known.take();
+        let news = add_parts(&mut found.contact, known.as_deref());
         let observed = Observed {
             sight: sight.take(),
             cleaned: std::mem::take(&mut cleaned),
@@ -196,13 +196,10 @@ async fn steps(
         match act::act(&decision.plan, &host, known.as_deref(), &context.marks, now()).await? {
             Outcome::Nothing => {
                 context.trouble(key, None);
-                if std::mem::take(&mut news) {
+                if news {
                     publish(&host, known.as_deref(), context).await?;
                 }
-                parts = inventory_of(&host, &decision.plan, known.as_deref(), context).await;
-                if parts.is_some() {
-                    continue;
-                }
+                read_inventory(&host, &decision.plan, known.as_ref(), key, context);
                 return next(decision.requeue, key, context, trail);
             }
             Outcome::Done(now, seen) => {
@@ -225,17 +222,24 @@ async fn steps(
     Ok(again())
 }
 
-/// The inventory, where nothing more important is to be done. What is refused may be for want of it.
-async fn inventory_of(
+/// Adds what was read of the inventory and is not written down yet; whether there was something.
+fn add_parts(contact: &mut Contact, known: Option<&Known>) -> bool {
+    let Contact::Answered(sighting) = contact else { return false };
+    sighting.parts = known.and_then(Known::unwritten_parts);
+    sighting.parts.is_some()
+}
+
+/// Has the inventory read, where nothing more important is to be done. What is refused may be for want of it.
+fn read_inventory(
     host: &PhysicalHost,
     plan: &Plan,
-    known: Option<&Known>,
+    known: Option<&Arc<Known>>,
+    key: &Key,
     context: &Context,
-) -> Option<Parts> {
-    if !matches!(plan, Plan::Watch | Plan::Refuse(_)) {
-        return None;
+) {
+    if let (Plan::Watch | Plan::Refuse(_), Some(known)) = (plan, known) {
+        context.inventories.read_if_due(key, known, host);
     }
-    context.inventories.read_if_due(known?, host).await
 }
 
 async fn publish(

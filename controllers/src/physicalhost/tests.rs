@@ -71,10 +71,10 @@ impl MockApiServer {
             client,
             recorder,
             Metrics::new(),
-            minute * 10,
-            pace,
+            (minute * 10, pace),
             Arc::new(|| true),
             machines,
+            tokio::sync::mpsc::unbounded_channel().0,
         ))
     }
 

@@ -58,21 +58,23 @@ impl Controllers {
         let caches = feeds.caches();
 
         self.start_machines(parts, client, &recorder, &mut feeds);
+        let (woken, changes) = feeds.hosts.changes_and_more();
+        let pace = Pace {
+            poll: options.controllers.bmc_poll_interval,
+            boot: options.controllers.boot_timeout,
+            release: options.controllers.release_timeout,
+        };
         let hosts = physicalhost::Context::new(
             client.clone(),
             recorder.clone(),
             parts.metrics.clone(),
-            options.controllers.sync_period,
-            Pace {
-                poll: options.controllers.bmc_poll_interval,
-                boot: options.controllers.boot_timeout,
-                release: options.controllers.release_timeout,
-            },
+            (options.controllers.sync_period, pace),
             Arc::new(move || gate.left(clock::uptime()).is_some()),
             caches.machines.clone(),
+            woken,
         );
         let concurrency = options.controllers.physicalhost_concurrency;
-        self.run(hosts, &caches, caches.hosts.clone(), feeds.hosts.changes(), concurrency, parts.health);
+        self.run(hosts, &caches, caches.hosts.clone(), changes, concurrency, parts.health);
 
         let clusters = beskar7cluster::Context::new(
             client.clone(),

@@ -28,6 +28,8 @@ pub(super) const AGENT: &str = "beskar7-bench-bare";
 /// As many as the manager works on at once, by its defaults.
 pub(super) const HOSTS_AT_ONCE: usize = 500;
 pub(super) const MACHINES_AT_ONCE: usize = 50;
+/// As many requests as the manager has under way at the API server.
+const REQUESTS_AT_ONCE: usize = 64;
 
 /// What a manager wrote, to be written again.
 #[derive(Debug, Clone)]
@@ -67,6 +69,7 @@ pub(super) struct Bare {
     samples: Samples,
     hosts: Semaphore,
     machines: Semaphore,
+    requests: Semaphore,
 }
 
 impl Bare {
@@ -84,6 +87,7 @@ impl Bare {
             samples: samples.clone(),
             hosts: Semaphore::new(HOSTS_AT_ONCE),
             machines: Semaphore::new(MACHINES_AT_ONCE),
+            requests: Semaphore::new(REQUESTS_AT_ONCE),
         }))
     }
 
@@ -157,9 +161,7 @@ impl Bare {
     async fn patch<K: Resource<DynamicType = ()>>(&self, name: &str, change: &Value) -> Result<()> {
         let request = Request::new(K::url_path(&(), Some(&self.namespace)));
         let request = request.patch(name, &PatchParams::default(), &Patch::Merge(change))?;
-        // The answer is read, and not looked at.
-        self.api.request_text(request).await.with_context(|| format!("writing to {name}"))?;
-        Ok(())
+        self.send(request).await.with_context(|| format!("writing to {name}"))
     }
 
     async fn patch_status<K: Resource<DynamicType = ()>>(&self, name: &str, status: &Value) -> Result<()> {
@@ -167,8 +169,7 @@ impl Bare {
         let change = json!({ "status": status });
         let change = Patch::Merge(&change);
         let request = request.patch_subresource("status", name, &PatchParams::default(), &change)?;
-        self.api.request_text(request).await.with_context(|| format!("writing the status of {name}"))?;
-        Ok(())
+        self.send(request).await.with_context(|| format!("writing the status of {name}"))
     }
 
     async fn tell(&self, name: &str) -> Result<()> {
@@ -184,7 +185,13 @@ impl Bare {
         }
         let request = Request::new(Event::url_path(&(), Some(&self.namespace)));
         let request = request.create(&PostParams::default(), serde_json::to_vec(&event)?)?;
-        self.api.request_text(request).await.with_context(|| format!("telling of {name}"))?;
+        self.send(request).await.with_context(|| format!("telling of {name}"))
+    }
+
+    async fn send(&self, request: http::Request<Vec<u8>>) -> Result<()> {
+        let _turn = self.requests.acquire().await?;
+        // The answer is read, and not looked at.
+        self.api.request_text(request).await?;
         Ok(())
     }
 }
