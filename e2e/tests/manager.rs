@@ -3,6 +3,8 @@
 
 use beskar7_e2e::images;
 
+#[path = "manager/bmcs.rs"]
+mod bmcs;
 #[path = "manager/churn.rs"]
 mod churn;
 #[path = "manager/cluster_objects.rs"]

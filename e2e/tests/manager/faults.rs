@@ -29,10 +29,6 @@ fn labelled(number: usize) -> Value {
     json!({"metadata": {"labels": {"host": name(number)}}})
 }
 
-fn times_on(site: &Site, number: usize) -> Result<usize> {
-    Ok(site.done_to(number)?.iter().filter(|action| matches!(action, Action::PoweredOn)).count())
-}
-
 /// Waits until a host's condition has this reason. A BMC that hangs is given up after several deadlines only.
 async fn until_reason(site: &Site, number: usize, type_: &str, reason: &str) -> Result<()> {
     let what = format!("{} to have {type_}=False ({reason})", name(number));
@@ -68,7 +64,7 @@ async fn what_goes_wrong_while_a_machine_is_provisioned_delays_it_and_nothing_el
     }
     for (number, (machine, _)) in faults.iter().enumerate() {
         until_phase(client, machine, "Provisioned").await.with_context(|| format!("the fault {machine}"))?;
-        let on = times_on(&site, number)?;
+        let on = site.bmcs.times_on(number)?;
         ensure!(on == 1, "{machine}: turned on {on} times: {:?}", site.done_to(number)?);
     }
     // The same on the way back.
@@ -119,7 +115,7 @@ async fn a_running_machine_is_not_touched_whatever_happens_around_it() -> Result
     }
 
     // All is mended; the Secret is changed to what the rotated BMC wants, for that one host.
-    site.fleet.clear_faults();
+    site.bmcs.fleet.clear_faults();
     make_secret(&client, "rotated", &json!({"username": "root", "password": "another-8642"})).await?;
     patch_host(
         &client,
@@ -170,7 +166,7 @@ async fn a_dead_bmc_holds_a_release_until_a_person_says_otherwise() -> Result<()
     let told = until_waiting(client, "n", "WaitingForPhysicalHost").await?;
     ensure!(told == "0 of 1 host matches: 1 being deprovisioned", "{told}");
     site.bmc(0, |bmc| bmc.machine.clear_log())?;
-    site.fleet.clear_faults();
+    site.bmcs.fleet.clear_faults();
     until_phase(client, "n", "Provisioned").await?;
     let done = site.done_to(0)?;
     let off = done.iter().position(|action| matches!(action, Action::PoweredOff)).context("never off")?;

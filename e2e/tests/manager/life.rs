@@ -46,17 +46,7 @@ fn address(number: usize) -> Ipv4Addr {
 }
 
 pub async fn until_state(client: &Client, name: &str, state: HostState) -> Result<PhysicalHost> {
-    let found = wait::until(format!("{name} to be {state:?}"), LIMIT * 2, || async {
-        let host = hosts(client, HOSTS).get(name).await?;
-        let now = host.status.as_ref().and_then(|status| status.state);
-        Ok(if now == Some(state) {
-            Seen::Done(host)
-        } else {
-            let conditions = host.status.map(|status| status.conditions);
-            Seen::NotYet(format!("{now:?}: {conditions:?}"))
-        })
-    });
-    Ok(found.await?)
+    until_host(&hosts(client, HOSTS), name, &format!("{state:?}"), |host| state_of(host) == Some(state)).await
 }
 
 /// What a consumer writes when it lets go of its host.

@@ -57,8 +57,18 @@ pub async fn until_machine(
     what: &str,
     so: impl Fn(&Beskar7Machine) -> bool,
 ) -> Result<Beskar7Machine> {
+    until_machine_of(&machines(client), name, what, so).await
+}
+
+/// The same in another namespace.
+pub async fn until_machine_of(
+    machines: &Api<Beskar7Machine>,
+    name: &str,
+    what: &str,
+    so: impl Fn(&Beskar7Machine) -> bool,
+) -> Result<Beskar7Machine> {
     let found = wait::until(format!("{name} to be {what}"), LIMIT * 2, || async {
-        let machine = machines(client).get(name).await?;
+        let machine = machines.get(name).await?;
         Ok(if so(&machine) {
             Seen::Done(machine)
         } else {
@@ -95,8 +105,13 @@ pub async fn until_waiting(client: &Client, name: &str, reason: &str) -> Result<
 
 /// Waits until a machine is gone.
 pub async fn until_gone(client: &Client, name: &str) -> Result<()> {
+    until_gone_of(&machines(client), name).await
+}
+
+/// The same in another namespace.
+pub async fn until_gone_of(machines: &Api<Beskar7Machine>, name: &str) -> Result<()> {
     wait::until_true(format!("{name} to be gone"), LIMIT * 2, || async {
-        Ok(match machines(client).get_opt(name).await? {
+        Ok(match machines.get_opt(name).await? {
             None => Ok(()),
             Some(machine) => Err(format!("{:?}", machine.status)),
         })

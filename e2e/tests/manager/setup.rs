@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use beskar7_api::PhysicalHost;
+use beskar7_api::{HostState, PhysicalHost};
 use beskar7_e2e::control_plane::{AuditEvent, ControlPlane};
 use beskar7_e2e::manager::{self, Manager, NAMESPACE};
 pub use beskar7_e2e::objects::{make_host, merge};
@@ -87,6 +87,24 @@ pub async fn patch_host(client: &Client, name: &str, patch: &Value) -> Result<()
 
 pub fn condition<'a>(host: &'a PhysicalHost, type_: &str) -> Option<&'a Condition> {
     host.status.as_ref()?.conditions.iter().find(|condition| condition.type_ == type_)
+}
+
+pub fn state_of(host: &PhysicalHost) -> Option<HostState> {
+    host.status.as_ref()?.state
+}
+
+/// Waits until a host is as it should be.
+pub async fn until_host(
+    hosts: &Api<PhysicalHost>,
+    name: &str,
+    what: &str,
+    so: impl Fn(&PhysicalHost) -> bool,
+) -> Result<PhysicalHost> {
+    let found = wait::until(format!("{name} to be {what}"), LIMIT * 2, || async {
+        let host = hosts.get(name).await?;
+        Ok(if so(&host) { Seen::Done(host) } else { Seen::NotYet(format!("{:?}", host.status)) })
+    });
+    Ok(found.await?)
 }
 
 /// Waits until a host's condition has this status and reason.

@@ -8,7 +8,6 @@ use beskar7_api::HostState;
 use beskar7_e2e::manager::Manager;
 use beskar7_e2e::process::Signal;
 use beskar7_e2e::wait::{self, Seen};
-use beskar7_redfish_sim::machine::log::Action;
 use serde_json::json;
 
 use super::gatekeeper::{Gatekeeper, Moment};
@@ -81,16 +80,7 @@ impl Scene {
     }
 
     fn times_on(&self) -> Result<usize> {
-        let mut times = 0;
-        for number in 0..HOST_COUNT {
-            times += self
-                .site
-                .done_to(number)?
-                .iter()
-                .filter(|action| matches!(action, Action::PoweredOn))
-                .count();
-        }
-        Ok(times)
+        (0..HOST_COUNT).map(|number| self.site.bmcs.times_on(number)).sum()
     }
 
     async fn held_hosts(&self) -> Result<usize> {
