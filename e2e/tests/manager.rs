@@ -45,3 +45,5 @@ mod start;
 mod steps;
 #[path = "manager/trust.rs"]
 mod trust;
+#[path = "manager/waiting.rs"]
+mod waiting;
