@@ -17,6 +17,8 @@ mod failover;
 mod faults;
 #[path = "manager/gatekeeper.rs"]
 mod gatekeeper;
+#[path = "manager/handover.rs"]
+mod handover;
 #[path = "manager/hosts.rs"]
 mod hosts;
 #[path = "manager/inputs.rs"]

@@ -14,7 +14,7 @@ use super::setup::*;
 
 /// How long until the other one leads: the lease, counted from the last look before the leader fell silent, and one
 /// more try. What is added is for a busy machine, not for the election.
-const TAKEOVER: Duration = LEASE.saturating_add(RETRY).saturating_add(Duration::from_secs(10));
+pub const TAKEOVER: Duration = LEASE.saturating_add(RETRY).saturating_add(Duration::from_secs(10));
 
 /// Two replicas, of which the first leads and writes all the time.
 async fn two_replicas(plane: &ControlPlane, client: &Client) -> Result<(Manager, String, Manager, Churn)> {
