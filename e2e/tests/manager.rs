@@ -33,6 +33,14 @@ mod machines;
 mod owners;
 #[path = "manager/parameters.rs"]
 mod parameters;
+#[path = "manager/physical_hosts.rs"]
+mod physical_hosts;
+#[path = "manager/place.rs"]
+mod place;
+#[path = "manager/promises.rs"]
+mod promises;
+#[path = "manager/provisioning.rs"]
+mod provisioning;
 #[path = "manager/scale.rs"]
 mod scale;
 #[path = "manager/setup.rs"]

@@ -45,8 +45,25 @@ async fn comes_up(stack: &Stack) -> Result<Client> {
     stack.until_condition("cluster", CLUSTER, "Available").await?;
     let workload = stack.workload.client(NAMESPACE, CLUSTER).await?;
     settled(stack, &workload, 3).await?;
+    has_its_infrastructure(stack).await?;
     is_spread(stack).await?;
     Ok(workload)
+}
+
+/// The Cluster and each Machine own an object of ours that is ready, and was made for them.
+async fn has_its_infrastructure(stack: &Stack) -> Result<()> {
+    let machines = stack.machines(CLUSTER).await?;
+    let pairs = machines.iter().map(|name| ("machine", "beskar7machine", name.as_str()));
+    for (theirs, ours, name) in pairs.chain([("cluster", "beskar7cluster", CLUSTER)]) {
+        let owner = stack.get(theirs, name).await?;
+        let infrastructure =
+            owner["spec"]["infrastructureRef"]["name"].as_str().context("no infrastructure")?;
+        let found = stack.get(ours, infrastructure).await?;
+        let owners = found["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
+        let owned = owners.iter().any(|one| one["uid"] == owner["metadata"]["uid"]);
+        ensure!(owned && found["status"]["ready"] == true, "{ours} {infrastructure}: {found:#}");
+    }
+    Ok(())
 }
 
 /// The control plane is spread over the racks that the hosts are in, and each of its machines is in the one that

@@ -174,26 +174,3 @@ async fn a_dead_bmc_holds_a_release_until_a_person_says_otherwise() -> Result<()
     ensure!(off < on, "it was handed over before it was off: {done:?}");
     site.close().await
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_is_deleted_waits_for_its_machine() -> Result<()> {
-    let site = Site::open(Ipv4Addr::new(127, 47, 4, 1), 1, |_| json!({})).await?;
-    let client = &site.client;
-    make_machine(client, "m", &site.image, &json!({}), &json!({})).await?;
-    until_phase(client, "m", "Provisioned").await?;
-    site.bmc(0, |bmc| bmc.machine.clear_log())?;
-    hosts(client, HOSTS).delete(&name(0), &kube::api::DeleteParams::default()).await?;
-    until_reason(&site, 0, "HostAvailable", "WaitingForConsumerRelease").await?;
-    ensure!(site.done_to(0)?.is_empty(), "{:?}", site.done_to(0)?);
-    delete_machine(client, "m").await?;
-    until_gone(client, "m").await?;
-    wait::until_true("the host to be gone", LIMIT, || async {
-        Ok(match hosts(client, HOSTS).get_opt(&name(0)).await? {
-            None => Ok(()),
-            Some(host) => Err(format!("{:?}", host.status)),
-        })
-    })
-    .await?;
-    ensure!(site.is_off_and_empty(0)?);
-    site.close().await
-}

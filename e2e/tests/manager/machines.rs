@@ -1,13 +1,12 @@
-//! Beskar7Machines on simulated hosts, with Cluster API's side written by hand.
+//! Beskar7Machines on simulated hosts, with Cluster API's side written by hand: which host they get, and how they keep it.
 
 use std::net::Ipv4Addr;
 
 use anyhow::{Context, Result, ensure};
 use beskar7_api::HostState;
 use beskar7_e2e::wait;
-use beskar7_redfish_sim::machine::boot::BootSource;
 use beskar7_redfish_sim::machine::log::Action;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use super::life::until_state;
@@ -16,7 +15,7 @@ use super::setup::*;
 use super::site::{Site, name};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_machine_gets_a_host_boots_it_and_gives_it_back() -> Result<()> {
+async fn acts_as_the_infrastructure_of_one_machine_until_that_is_deleted() -> Result<()> {
     let addresses = json!({"spec": {"addresses": [{"type": "InternalIP", "address": "10.9.0.1"}]},
         "metadata": {"labels": {"topology.kubernetes.io/zone": "rack-1"}}});
     let site = Site::open(Ipv4Addr::new(127, 44, 0, 1), 1, |_| addresses.clone()).await?;
@@ -52,7 +51,6 @@ async fn a_machine_gets_a_host_boots_it_and_gives_it_back() -> Result<()> {
     site.close().await
 }
 
-/// The sentences of the architecture about this controller, in their order.
 #[tokio::test(flavor = "multi_thread")]
 async fn finds_an_available_physical_host_in_the_same_namespace() -> Result<()> {
     let site = Site::open(Ipv4Addr::new(127, 44, 1, 1), 2, |_| json!({})).await?;
@@ -71,34 +69,6 @@ async fn finds_an_available_physical_host_in_the_same_namespace() -> Result<()> 
     patch_host(client, &name(0), &json!({"spec": {"cordoned": null}})).await?;
     until_phase(client, "n", "Provisioned").await?;
     ensure!(hosts(client, "elsewhere").get("foreign").await?.spec.consumer_ref.is_none());
-    site.close().await
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn claims_the_host_by_consumer_ref_and_boot_iso_source_and_has_it_boot_the_pre_baked_iso() -> Result<()>
-{
-    let site = Site::open(Ipv4Addr::new(127, 44, 2, 1), 1, |_| json!({})).await?;
-    let client = &site.client;
-    make_machine(client, "m", &site.image, &json!({}), &json!({})).await?;
-    let machine = until_phase(client, "m", "Provisioned").await?;
-    let host = site.host(0).await?;
-    let consumer = host.spec.consumer_ref.clone().context("no consumerRef")?;
-    ensure!(consumer.kind.as_deref() == Some("Beskar7Machine") && consumer.uid == machine.metadata.uid);
-    ensure!(host.spec.boot_iso_source.as_deref() == Some(site.image.as_str()));
-    let booted = site.bmc(0, |bmc| bmc.machine.running().cloned())?;
-    ensure!(matches!(&booted, Some(BootSource::Media { image, .. }) if *image == site.image), "{booted:?}");
-    // It monitors the host: what the host says of its boot is what the machine is ready for.
-    ensure!(told(&machine, "InfrastructureReady").context("no condition")?.0 == "True");
-    ensure!(told(&machine, "PhysicalHostAssociated").context("no condition")?.2 == "PhysicalHost metal/h-0");
-
-    // When the Machine and the Beskar7Machine are deleted, the host is released.
-    site.bmc(0, |bmc| bmc.machine.clear_log())?;
-    owner_machines(client).delete("m", &DeleteParams::default()).await?;
-    delete_machine(client, "m").await?;
-    until_gone(client, "m").await?;
-    let host = site.host(0).await?;
-    ensure!(host.spec.consumer_ref.is_none() && host.spec.boot_iso_source.is_none());
-    ensure!(site.is_off_and_empty(0)?, "{:?}", site.done_to(0)?);
     site.close().await
 }
 

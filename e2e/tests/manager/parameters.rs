@@ -119,7 +119,7 @@ fn target(number: usize) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_machine_is_booted_with_its_kernel_parameters_or_not_at_all() -> Result<()> {
+async fn attempts_one_time_uefi_boot_parameters_and_boots_nothing_where_they_cannot_be_set() -> Result<()> {
     let (plane, machines) = (installed().await?, Machines::start().await?);
     let client = plane.client().await?;
     let (makes, one_more) = (profiles::ALL.len(), profiles::ALL.len());
