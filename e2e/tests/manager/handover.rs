@@ -10,6 +10,7 @@ use beskar7_e2e::control_plane::ControlPlane;
 use beskar7_e2e::manager::Manager;
 use beskar7_e2e::process::Exit;
 use beskar7_e2e::wait;
+use beskar7_redfish_sim::bmc::Bmc;
 use beskar7_redfish_sim::faults::{Armed, Fault};
 use beskar7_redfish_sim::profiles;
 use kube::api::ListParams;
@@ -145,16 +146,40 @@ impl Scene {
             }
             Fate::Stalled => leader.process().pause()?,
         }
+        let sessions: Vec<u64> = self.of_each(|bmc| bmc.sessions().1)?;
         self.bmcs.fleet.clear_faults();
         until_held_by_other(&self.client, Some(&identity), TAKEOVER).await?;
         if fate == Fate::Stalled {
+            let before = self.done_in(&sessions)?;
             leader.process().resume()?;
             let exit =
                 tokio::time::timeout(LIMIT, leader.process().wait()).await.context("it does not end")??;
+            let after = self.done_in(&sessions)?;
+            ensure!(before == after, "it went on where it was: {before:?} actions, then {after:?}");
             ensure!(exit == Exit::Code(3), "{exit}");
         }
         Ok(())
     }
+
+    fn of_each<T>(&self, look: impl Fn(&mut Bmc) -> T) -> Result<Vec<T>> {
+        (0..HOST_COUNT).map(|number| self.bmcs.with(number, &look)).collect()
+    }
+
+    /// How much was done to each machine in the first sessions of its BMC; `sessions` says how many.
+    fn done_in(&self, sessions: &[u64]) -> Result<Vec<usize>> {
+        let done_to = |(number, last): (usize, &u64)| {
+            self.bmcs.with(number, |bmc| {
+                let sessions = bmc.machine.log().entries().filter_map(|entry| session(&entry.who));
+                sessions.filter(|session| session <= last).count()
+            })
+        };
+        sessions.iter().enumerate().map(done_to).collect()
+    }
+}
+
+/// The number of a session, as the log names it; others than sessions have none.
+fn session(who: &str) -> Option<u64> {
+    who.strip_prefix("session ")?.split(' ').next()?.parse().ok()
 }
 
 async fn lost_in_the_middle(first: Ipv4Addr, fate: Fate) -> Result<()> {
