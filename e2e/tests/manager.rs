@@ -3,6 +3,10 @@
 
 use beskar7_e2e::images;
 
+#[path = "manager/addresses.rs"]
+mod addresses;
+#[path = "manager/another_image.rs"]
+mod another_image;
 #[path = "manager/bmcs.rs"]
 mod bmcs;
 #[path = "manager/churn.rs"]

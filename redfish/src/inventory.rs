@@ -1,6 +1,9 @@
 //! What a machine is made of, part by part. Read after a host is known, and never in a hurry.
 
 use std::collections::HashSet;
+use std::net::IpAddr;
+
+use serde_json::Value;
 
 use crate::bmc::Bmc;
 use crate::error::Error;
@@ -74,6 +77,8 @@ pub struct NetworkInterface {
     pub mbps: Option<i64>,
     /// Whether it has a link.
     pub link_up: Option<bool>,
+    /// The addresses that the running system has on it, where that tells the BMC.
+    pub addresses: Vec<IpAddr>,
 }
 
 /// The firmware of a component.
@@ -190,7 +195,23 @@ fn interface(part: &Resource) -> NetworkInterface {
             .map(|address| shown(address).to_lowercase()),
         mbps: part.number("SpeedMbps").filter(|speed| *speed > 0),
         link_up: part.text("LinkStatus").map(|status| status == "LinkUp"),
+        addresses: ["IPv4Addresses", "IPv6Addresses"].iter().flat_map(|name| addresses(part, name)).collect(),
     }
+}
+
+/// The addresses of a list under which others reach the system. BMCs fill it up with zeros.
+fn addresses(part: &Resource, name: &str) -> Vec<IpAddr> {
+    let all = part.at(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let read = |entry: &Value| entry.get("Address")?.as_str()?.parse().ok();
+    all.iter().filter_map(read).filter(is_reachable).take(MOST_PARTS).collect()
+}
+
+fn is_reachable(address: &IpAddr) -> bool {
+    let is_link_local = match address {
+        IpAddr::V4(address) => address.is_link_local() || address.is_broadcast(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    !(is_link_local || address.is_unspecified() || address.is_multicast())
 }
 
 fn component(part: &Resource) -> Option<Firmware> {

@@ -64,6 +64,14 @@ impl Bmc {
         }
     }
 
+    /// One slot, by its path.
+    ///
+    /// # Errors
+    /// The BMC did not answer.
+    pub async fn slot(&self, path: &str) -> Result<Slot, Error> {
+        Ok(Slot::new(self.get(path).await?))
+    }
+
     /// Puts an image into the best slot that takes it, and waits until it is seen there.
     ///
     /// # Errors
@@ -107,7 +115,7 @@ impl Bmc {
 
     async fn eject(&self, slot: &Slot, deadline: Deadline) -> Result<(), Error> {
         // Supermicro shows the action only while something is inserted: look again first.
-        let now = Slot::new(self.patiently(deadline, || self.get(slot.path())).await?);
+        let now = self.patiently(deadline, || self.slot(slot.path())).await?;
         if !now.is_inserted() {
             return Ok(());
         }
@@ -138,7 +146,7 @@ impl Bmc {
     ) -> Result<Slot, Error> {
         let mut pauses = pauses();
         loop {
-            let now = Slot::new(self.patiently(deadline, || self.get(slot.path())).await?);
+            let now = self.patiently(deadline, || self.slot(slot.path())).await?;
             let as_wanted = match image {
                 Some(url) => now.holds(url),
                 None => !now.is_inserted(),

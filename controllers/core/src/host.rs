@@ -7,8 +7,11 @@ mod decide;
 mod events;
 pub mod hold;
 pub mod plan;
+#[cfg(test)]
+mod samples;
 mod standing;
 
 pub use self::decide::{
     Decision, Failure, Observed, Pace, Requeue, decide, decide_paused, left_alone, may_be_asked, paused,
+    wants_addresses,
 };

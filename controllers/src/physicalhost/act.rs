@@ -12,7 +12,7 @@ use beskar7_api::{
 };
 use beskar7_core::host::{
     contact::Trouble,
-    hold::{Booting, Hold},
+    hold::{Booting, Hold, is_released},
     plan::{Farewell, Plan, Sight, Switch, Wanted, believable},
 };
 use beskar7_redfish::{self as redfish, Bmc, BootTarget, PowerLimits, System};
@@ -61,6 +61,7 @@ pub(super) async fn act(
             Hold::Held { claim } => written(marks.provisioned(host, claim).await?, Some(*sight)),
             Hold::Free | Hold::Kept(_) | Hold::Leaving | Hold::Cleaned | Hold::OnHold => Ok(Outcome::Stale),
         },
+        Plan::NoteOn(booting) => written(marks.booting(host, booting).await?, None),
         Plan::Install(wanted) => match (known, Hold::of(host)) {
             (Some(known), Hold::Held { claim }) => install(wanted, claim, host, known, marks, now).await,
             (Some(_) | None, _) => Ok(Outcome::Stale),
@@ -72,6 +73,7 @@ pub(super) async fn act(
             None => Ok(Outcome::Stale),
         },
         Plan::ClearClaim => written(marks.free(host).await?, None),
+        Plan::HandOver => Ok(Outcome::Done(Box::new(host.clone()), None)),
     }
 }
 
@@ -89,7 +91,7 @@ async fn install(
         Err(trouble) => return Ok(Outcome::Failed(trouble)),
     };
     let evidence = believable(sighting::seen(&armed));
-    let booting = Booting { claim: claim.to_owned(), since: now, evidence };
+    let booting = Booting::begun(host, claim, now, evidence);
     let host = match marks.booting(host, &booting).await? {
         Written::To(host) => host,
         Written::Stale => return Ok(Outcome::Stale),
@@ -114,7 +116,7 @@ async fn make_ready(wanted: &Wanted, known: &Known) -> Result<System, Trouble> {
     };
     let target = match (wanted.method, &wanted.image) {
         (BootMethod::VirtualMedia, Some(image)) => {
-            bmc.insert(&off, image, MEDIA).await.map_err(failed)?;
+            known.put_in(bmc.insert(&off, image, MEDIA).await.map_err(failed)?.path());
             match &wanted.uefi_target {
                 Some(path) => BootTarget::UefiTarget(path.clone()),
                 None => BootTarget::VirtualCd,
@@ -146,7 +148,7 @@ async fn deprovision(host: &PhysicalHost, known: &Known, marks: &Marks) -> Resul
     if let Err(trouble) = empty(known).await {
         return Ok(Outcome::Failed(trouble));
     }
-    if host.metadata.deletion_timestamp.is_some() {
+    if host.metadata.deletion_timestamp.is_some() && is_released(host) {
         return let_go(host, Farewell::Clean, marks).await;
     }
     Ok(Outcome::Cleaned)

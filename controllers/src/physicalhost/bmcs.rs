@@ -9,8 +9,8 @@ use std::{
 use beskar7_api::physical_host::RedfishConnection;
 use beskar7_core::host::contact::Parts;
 use beskar7_redfish::{
-    Address, AddressError, Bmc, Credentials, Error, Guard, HttpClients, Inventory, Limits, System, Trust,
-    TrustError,
+    Address, AddressError, Bmc, Credentials, Error, Guard, HttpClients, Inventory, Limits, Slot, System,
+    Trust, TrustError,
 };
 use tokio::time::Instant;
 
@@ -45,6 +45,8 @@ pub(super) struct Known {
     read: Mutex<Instant>,
     /// What it said last: the next read is conditional.
     system: tokio::sync::Mutex<Option<System>>,
+    /// The drive that an image was put into, or found in, by its path.
+    drive: Mutex<Option<String>>,
     stock: Mutex<Stock>,
 }
 
@@ -57,6 +59,17 @@ struct Stock {
     reading: bool,
     /// What was read and is not written down yet.
     read: Option<Parts>,
+    /// How often they were read in vain for the addresses of what runs.
+    in_vain: u32,
+}
+
+/// Why the parts of a machine are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// They may have changed.
+    Parts,
+    /// Nobody knows the addresses of what runs on it: they are read more often, after this time and then less and less.
+    Addresses(Duration),
 }
 
 impl Known {
@@ -71,21 +84,52 @@ impl Known {
         Ok(system)
     }
 
+    /// An image is in this drive now.
+    pub(super) fn put_in(&self, drive: &str) {
+        *self.drive.lock().unwrap_or_else(PoisonError::into_inner) = Some(drive.to_owned());
+    }
+
+    /// Whether an image is in a drive. Which one it was put into is known until the manager ends.
+    pub(super) async fn has_medium(&self, system: &System) -> Result<bool, Error> {
+        let drive = self.drive.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(drive) = drive {
+            return Ok(self.bmc.slot(&drive).await?.is_inserted());
+        }
+        let found = self.bmc.slots(system).await?.into_iter().find(Slot::is_inserted);
+        if let Some(slot) = &found {
+            self.put_in(slot.path());
+        }
+        Ok(found.is_some())
+    }
+
     /// Whether it is time to read the inventory, and nobody does. One that is written down already is read again some
     /// time within a day, so that a manager that starts does not ask ten thousand BMCs at once. Who is told so reads it.
-    pub(super) fn begins_inventory(&self, written_down: bool) -> bool {
+    pub(super) fn begins_inventory(&self, written_down: bool, need: Need) -> bool {
         let mut stock = self.stock();
         if stock.reading || stock.read.is_some() {
             return false;
         }
+        let pause = match need {
+            Need::Parts => {
+                stock.in_vain = 0;
+                inventory::READ_AGAIN
+            }
+            Need::Addresses(first) => {
+                let longer = 2_u32.saturating_pow(stock.in_vain);
+                first.saturating_mul(longer).min(inventory::READ_AGAIN)
+            }
+        };
         stock.reading = match stock.written {
-            Some(at) => at.elapsed() >= inventory::READ_AGAIN,
+            Some(at) => at.elapsed() >= pause,
             None if written_down => {
                 stock.written = Instant::now().checked_sub(inventory::READ_AGAIN.mul_f64(fastrand::f64()));
                 false
             }
             None => true,
         };
+        if stock.reading && need != Need::Parts {
+            stock.in_vain = stock.in_vain.saturating_add(1);
+        }
         stock.reading
     }
 
@@ -155,6 +199,7 @@ impl Bmcs {
             bmc,
             read: Mutex::new(Instant::now()),
             system: tokio::sync::Mutex::new(None),
+            drive: Mutex::default(),
             stock: Mutex::default(),
         });
         leave(self.lock().insert(key.clone(), Arc::clone(&known)));
@@ -194,24 +239,55 @@ fn leave(known: Option<Arc<Known>>) {
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn an_inventory_is_read_by_one_and_kept_until_it_is_written_down() {
-        let bmcs = Bmcs::new(Arc::new(|| true));
+    fn key() -> Key {
+        ("metal".to_owned(), "h".to_owned())
+    }
+
+    fn taken_up(bmcs: &Bmcs) -> Arc<Known> {
         let connection =
             RedfishConnection { address: "http://127.0.0.1:9".to_owned(), ..RedfishConnection::default() };
         let credentials = Credentials::new("root", "secret");
         let settings = Settings { connection, credentials, trust: Trust::Anything };
-        let key = ("metal".to_owned(), "h".to_owned());
-        let known = bmcs.take_up(&key, settings).unwrap();
-        assert!(known.begins_inventory(false));
-        assert!(!known.begins_inventory(false), "it is being read");
+        bmcs.take_up(&key(), settings).unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_inventory_is_read_by_one_and_kept_until_it_is_written_down() {
+        let bmcs = Bmcs::new(Arc::new(|| true));
+        let (key, known) = (key(), taken_up(&bmcs));
+        let begins = || known.begins_inventory(false, Need::Parts);
+        assert!(begins());
+        assert!(!begins(), "it is being read");
         known.inventory_is_read(None);
-        assert!(known.begins_inventory(false), "it could not be read");
+        assert!(begins(), "it could not be read");
         known.inventory_is_read(Some(Parts::default()));
         assert!(known.unwritten_parts().is_some() && bmcs.has_unwritten_parts(&key));
-        assert!(!known.begins_inventory(false), "it is read, but not yet written down");
+        assert!(!begins(), "it is read, but not yet written down");
         known.inventory_is_written();
         assert!(known.unwritten_parts().is_none() && !bmcs.has_unwritten_parts(&key));
-        assert!(!known.begins_inventory(false));
+        assert!(!begins());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn addresses_are_looked_for_soon_and_then_less_and_less() {
+        const POLL: Duration = Duration::from_secs(60);
+        let known = taken_up(&Bmcs::new(Arc::new(|| true)));
+        let begins = |need| known.begins_inventory(false, need);
+        let end = || {
+            known.inventory_is_read(Some(Parts::default()));
+            known.inventory_is_written();
+        };
+        assert!(begins(Need::Parts));
+        end();
+        for (minutes, of) in [(1, 1), (2, 2), (4, 4)] {
+            tokio::time::advance(POLL * minutes - Duration::from_secs(1)).await;
+            assert!(!begins(Need::Addresses(POLL)), "{of}");
+            tokio::time::advance(Duration::from_secs(1)).await;
+            assert!(begins(Need::Addresses(POLL)), "{of}");
+            end();
+        }
+        tokio::time::advance(POLL).await;
+        assert!(!begins(Need::Parts), "they are known, or nobody needs them");
+        assert!(begins(Need::Addresses(POLL)), "another claim, another search");
     }
 }

@@ -1,12 +1,13 @@
 //! The parts of machines: read seldom, few at once, after what is more urgent, and written down for those who need them.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use beskar7_api::{
     GROUP, HardwareData, HardwareDataSpec, PhysicalHost, VERSION,
+    address::{AddressType, MachineAddress},
     hardware::{Architecture, Disk, Firmware, Hardware, MediaType, Nic},
 };
-use beskar7_core::host::contact::Parts;
+use beskar7_core::host::{contact::Parts, wants_addresses};
 use beskar7_redfish::{Drive, Inventory, Processor};
 use kube::{
     Api, Client, Resource as _, ResourceExt as _,
@@ -15,13 +16,18 @@ use kube::{
 use serde_json::json;
 use tokio::sync::{Semaphore, mpsc::UnboundedSender, watch};
 
-use super::{Key, ReconcileError, bmcs::Known};
+use super::{
+    Key, ReconcileError,
+    bmcs::{Known, Need},
+};
 use crate::causes::causes;
 
 /// How often the parts of a machine are read.
 pub(super) const READ_AGAIN: Duration = Duration::from_secs(24 * 3600);
 /// How many inventories are read at once: nobody waits for them, and each takes dozens of requests.
 const AT_ONCE: usize = 16;
+/// As many addresses as a status may hold.
+const MOST_ADDRESSES: usize = 128;
 /// Who writes HardwareData, for the API server.
 const MANAGER: &str = "beskar7";
 
@@ -58,8 +64,9 @@ impl Inventories {
     }
 
     /// Has the parts of a machine read when it is its turn, if it is time to. The host is looked at then.
-    pub(super) fn read_if_due(&self, key: &Key, known: &Arc<Known>, host: &PhysicalHost) {
-        if !known.begins_inventory(is_known(host)) {
+    pub(super) fn read_if_due(&self, key: &Key, known: &Arc<Known>, host: &PhysicalHost, poll: Duration) {
+        let need = if wants_addresses(host) { Need::Addresses(poll) } else { Need::Parts };
+        if !known.begins_inventory(is_known(host), need) {
             return;
         }
         let (turns, read) = (Arc::clone(&self.turns), self.read.clone());
@@ -138,7 +145,18 @@ fn parts(inventory: &Inventory) -> Parts {
             .iter()
             .map(|firmware| Firmware { name: firmware.name.clone(), version: firmware.version.clone() })
             .collect(),
+        addresses: inventory
+            .nics
+            .iter()
+            .flat_map(|nic| &nic.addresses)
+            .take(MOST_ADDRESSES)
+            .map(internal)
+            .collect(),
     }
+}
+
+fn internal(address: &IpAddr) -> MachineAddress {
+    MachineAddress { type_: AddressType::InternalIP, address: address.to_string() }
 }
 
 /// Redfish says `x86` for 64-bit ones, too, and `ARM` for either width; no server is a 32-bit one.

@@ -10,8 +10,9 @@ use beskar7_core::host::{
     self, Observed,
     connection::{SecretView, Secrets},
     contact::{Contact, Trouble},
+    plan::may_lose_its_medium,
 };
-use beskar7_redfish::{Credentials, Error, Trust};
+use beskar7_redfish::{Credentials, Error, System, Trust};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt as _};
 
@@ -43,7 +44,7 @@ pub(super) async fn observe(client: &Client, bmcs: &Bmcs, key: &Key, host: &Phys
         match known.look().await {
             // They may have been changed a moment ago.
             Err(Error::BadCredentials { .. }) => bmcs.forget(key),
-            looked => return found(complete(), known, looked),
+            looked => return found(complete(), known, looked, host).await,
         }
     }
     let read = Read::of(client, host).await;
@@ -55,7 +56,7 @@ pub(super) async fn observe(client: &Client, bmcs: &Bmcs, key: &Key, host: &Phys
     match bmcs.take_up(key, read.settings(&host.spec.redfish_connection)) {
         Ok(known) => {
             let looked = known.look().await;
-            found(secrets, known, looked)
+            found(secrets, known, looked, host).await
         }
         Err(error) => {
             let trouble = Trouble {
@@ -68,12 +69,31 @@ pub(super) async fn observe(client: &Client, bmcs: &Bmcs, key: &Key, host: &Phys
     }
 }
 
-fn found(secrets: Secrets, known: Arc<Known>, looked: Result<beskar7_redfish::System, Error>) -> Found {
+async fn found(
+    secrets: Secrets,
+    known: Arc<Known>,
+    looked: Result<System, Error>,
+    host: &PhysicalHost,
+) -> Found {
     let contact = match looked {
-        Ok(system) => Contact::Answered(Box::new(sighting::sighting(&system))),
+        Ok(system) => {
+            let mut sighting = sighting::sighting(&system);
+            sighting.seen.medium = medium(&known, &system, host).await;
+            Contact::Answered(Box::new(sighting))
+        }
         Err(error) => Contact::Failed(trouble::of_contact(&error)),
     };
     Found { secrets, contact, known: Some(known) }
+}
+
+/// Whether the machine still has what it is to boot from, where that matters. A drive that can't be looked at says
+/// nothing.
+async fn medium(known: &Known, system: &System, host: &PhysicalHost) -> Option<bool> {
+    if !may_lose_its_medium(host) {
+        return None;
+    }
+    let looked = known.has_medium(system).await;
+    looked.inspect_err(|error| tracing::debug!(error = causes(error), "no look into the drives")).ok()
 }
 
 /// Secrets that were complete when they were read last.

@@ -238,7 +238,7 @@ fn read_inventory(
     context: &Context,
 ) {
     if let (Plan::Watch | Plan::Refuse(_), Some(known)) = (plan, known) {
-        context.inventories.read_if_due(key, known, host);
+        context.inventories.read_if_due(key, known, host, context.pace.poll);
     }
 }
 

@@ -29,6 +29,7 @@ pub(super) fn seen(system: &System) -> Seen {
             BootProgress::Firmware => Boot::Firmware,
             BootProgress::OsBootStarted | BootProgress::OsRunning => Boot::OperatingSystem,
         }),
+        medium: None,
     }
 }
 

@@ -8,6 +8,7 @@ use beskar7_api::HostState;
 use beskar7_e2e::wait;
 use beskar7_redfish_sim::bmc::Credentials;
 use beskar7_redfish_sim::faults::{Armed, Fault};
+use beskar7_redfish_sim::machine::boot::BootSource;
 use beskar7_redfish_sim::machine::log::Action;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
@@ -80,6 +81,37 @@ async fn what_goes_wrong_while_a_machine_is_provisioned_delays_it_and_nothing_el
         ensure!(site.is_off_and_empty(number)?, "{machine}: {:?}", site.done_to(number)?);
         until_state(client, &name(number), HostState::Available).await?;
     }
+    site.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_medium_that_is_lost_before_the_boot_is_put_back_and_no_old_disk_is_taken_for_the_machine() -> Result<()>
+{
+    let site = Site::open(Ipv4Addr::new(127, 47, 5, 1), 2, labelled).await?;
+    let client = &site.client;
+    let lost = Armed::always(Fault::LostMedia).at("ComputerSystem.Reset");
+    for (number, fault) in [Armed { count: Some(1), ..lost.clone() }, lost].into_iter().enumerate() {
+        site.bmc(number, |bmc| {
+            bmc.machine.install(Some("of somebody else".to_owned()));
+            bmc.faults.arm(fault);
+        })?;
+        make_machine(client, &format!("m-{number}"), &site.image, &json!({}), &on_host(number)).await?;
+    }
+    until_phase(client, "m-0", "Provisioned").await?;
+    let running = site.bmc(0, |bmc| bmc.machine.running().cloned())?;
+    ensure!(matches!(running, Some(BootSource::Media { .. })), "{running:?}");
+
+    // One that loses it every time says so, and is not turned on and off for ever.
+    until_reason(&site, 1, "HostProvisioned", "MediumLost").await?;
+    ensure!(site.host(1).await?.status.and_then(|status| status.state) == Some(HostState::Provisioning));
+    let told = until_waiting(client, "m-1", "PhysicalHostError").await?;
+    ensure!(told.contains("MediumLost"), "{told}");
+    let on = times_on(&site, 1)?;
+    ensure!(on == 5, "turned on {on} times");
+    delete_machine(client, "m-1").await?;
+    until_gone(client, "m-1").await?;
+    until_state(client, &name(1), HostState::Available).await?;
+    ensure!(site.is_off_and_empty(1)?);
     site.close().await
 }
 

@@ -33,6 +33,8 @@ pub enum Fault {
     IgnoredOverride,
     /// Every session is forgotten before the request is looked at.
     LostSession,
+    /// Every media slot is emptied before the request is looked at.
+    LostMedia,
     /// A media slot shows the opposite of what is in it.
     LyingMedia,
 }
@@ -46,7 +48,8 @@ impl Fault {
             | Self::Reset
             | Self::Unauthorized
             | Self::Unavailable { .. }
-            | Self::LostSession => true,
+            | Self::LostSession
+            | Self::LostMedia => true,
             Self::StuckPower | Self::IgnoredOverride | Self::LyingMedia => false,
         }
     }

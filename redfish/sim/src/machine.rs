@@ -12,6 +12,8 @@ pub mod power;
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
 mod tests;
 
+use std::net::IpAddr;
+
 use serde::Serialize;
 
 use self::boot::{BootSource, Override, OverrideEnabled, Target};
@@ -68,6 +70,8 @@ pub struct Machine {
     boot: Override,
     slots: Vec<Slot>,
     disk: Option<String>,
+    /// The addresses of the system that runs, as it tells them to the BMC.
+    addresses: Vec<IpAddr>,
     log: ActionLog,
     effects: Vec<Effect>,
 }
@@ -85,6 +89,7 @@ impl Machine {
             boot: Override::default(),
             slots,
             disk: None,
+            addresses: Vec::new(),
             log: ActionLog::default(),
             effects: Vec::new(),
         }
@@ -203,6 +208,17 @@ impl Machine {
         self.log.clear();
     }
 
+    /// The system that runs tells the BMC its addresses, as agents of some vendors do.
+    pub fn tell_addresses(&mut self, addresses: Vec<IpAddr>) {
+        self.addresses = addresses;
+    }
+
+    /// The addresses that the running system has told; none when nothing runs.
+    #[must_use]
+    pub fn addresses(&self) -> &[IpAddr] {
+        self.running().map_or(&[], |_| self.addresses.as_slice())
+    }
+
     /// Puts something bootable on the disk, or wipes it.
     pub fn install(&mut self, what: Option<String>) {
         self.disk = what;
@@ -233,6 +249,13 @@ impl Machine {
         let action = Action::Eject { slot: slot.id.clone(), image };
         self.log.add(now, who, action);
         true
+    }
+
+    /// Whatever is in the slots is gone at once, without anybody's doing.
+    pub fn lose_media(&mut self, now: Moment) {
+        for slot in 0..self.slots.len() {
+            self.eject(now, "nobody", slot, now);
+        }
     }
 
     /// Asks for a change of power.

@@ -3,7 +3,7 @@
 //! Without one nothing happens after a boot; with one a test or the demo puts a node, an installer or
 //! an agent behind each machine. It is ended when its machine goes down.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 
@@ -64,6 +64,13 @@ impl OsHandle {
     pub fn install(&self, what: Option<String>) {
         if let Some(host) = self.host.upgrade() {
             host.with(|bmc, _| bmc.machine.install(what));
+        }
+    }
+
+    /// Tells the BMC the system's addresses.
+    pub fn tell_addresses(&self, addresses: Vec<IpAddr>) {
+        if let Some(host) = self.host.upgrade() {
+            host.with(|bmc, _| bmc.machine.tell_addresses(addresses));
         }
     }
 

@@ -155,6 +155,7 @@ impl Server {
                     instead = Some(unavailable(retry_after_seconds))
                 }
                 Fault::LostSession => self.host.with(|bmc, _| bmc.forget_sessions()),
+                Fault::LostMedia => self.host.with(|bmc, now| bmc.machine.lose_media(now)),
                 Fault::StuckPower | Fault::IgnoredOverride | Fault::LyingMedia => (),
             }
         }

@@ -117,6 +117,41 @@ async fn lying_media_show_the_opposite() {
 }
 
 #[tokio::test]
+async fn lost_media_are_gone_before_the_request_is_looked_at() {
+    let rig = Rig::start("plain").await;
+    rig.host().with(|bmc, now| {
+        bmc.machine.insert(now, "test", 0, "http://127.0.0.1:9/x.iso", now);
+        bmc.machine.install(Some("disk".to_owned()));
+    });
+    let slot = rig.slots().await.remove(0);
+    assert_eq!(rig.get(&slot).await["Inserted"], true);
+    arm(&rig, Armed::times(Fault::LostMedia, 1).at("ComputerSystem.Reset"));
+    assert_eq!(rig.get(&slot).await["Inserted"], true);
+    rig.reset("On").await;
+    assert_eq!(rig.get(&slot).await["Inserted"], false);
+    rig.until("/BootProgress/LastState", "OSRunning").await;
+    let running = rig.host().with(|bmc, _| bmc.machine.running().cloned());
+    assert_eq!(running, Some(BootSource::Disk { installed: "disk".to_owned() }));
+}
+
+#[tokio::test]
+async fn a_running_system_may_tell_its_addresses_to_the_bmc() {
+    let rig = Rig::start("plain").await;
+    rig.host().with(|bmc, _| {
+        bmc.machine.install(Some("disk".to_owned()));
+        bmc.machine.tell_addresses(vec!["10.0.0.7".parse().unwrap(), "fd00::7".parse().unwrap()]);
+    });
+    let interfaces = format!("{}/EthernetInterfaces", rig.system().await);
+    let first = rig.get(&interfaces).await["Members"][0]["@odata.id"].as_str().unwrap().to_owned();
+    assert_eq!(rig.get(&first).await.get("IPv4Addresses"), None, "nothing runs");
+    rig.reset("On").await;
+    rig.until("/BootProgress/LastState", "OSRunning").await;
+    let nic = rig.get(&first).await;
+    assert_eq!(nic["IPv4Addresses"][0]["Address"], "10.0.0.7");
+    assert_eq!(nic["IPv6Addresses"][0]["Address"], "fd00::7");
+}
+
+#[tokio::test]
 async fn the_control_api_sees_and_does_everything() {
     let rig = Rig::with(FleetConfig {
         count: 3,

@@ -59,7 +59,7 @@ pub fn custody(host: &Candidate<'_>, consumer_exists: Option<bool>) -> Custody {
         (None, None) => Custody::Free,
         (None, Some(machine)) if claim.released == Some(machine) => Custody::Deprovision,
         (None, Some(_)) => Custody::Kept(Kept::ClaimLost),
-        // Clean of the last one before it is the next one's. Only an edit by hand leads here.
+        // Clean of the last one before it is the next one's: its consumer wants another image, or none.
         (Some(wanted), Some(machine)) if wanted != machine => Custody::Deprovision,
         (Some(wanted), None | Some(_)) if claim.released == Some(wanted) => {
             if claim.machine_of.is_none() && cleaned(host.state) {

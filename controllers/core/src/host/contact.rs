@@ -1,6 +1,7 @@
 //! What a BMC told, or why it told nothing.
 
 use beskar7_api::{
+    address::MachineAddress,
     conditions::host,
     hardware::{Architecture, Disk, Firmware, Hardware, Nic},
     physical_host::{BmcDetails, HardwareStatus},
@@ -67,6 +68,8 @@ pub struct Parts {
     pub nics: Vec<Nic>,
     /// Firmware versions.
     pub firmware: Vec<Firmware>,
+    /// The addresses that the running system has, where that tells the BMC.
+    pub addresses: Vec<MachineAddress>,
 }
 
 impl Contact {

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use beskar7_api::{
-    PhysicalHost, PhysicalHostStatus, annotations, conditions,
+    PhysicalHost, PhysicalHostStatus,
+    address::MachineAddress,
+    annotations, conditions,
     hardware::{Cpu, Hardware},
     physical_host::HardwareDetails,
 };
@@ -12,7 +14,7 @@ use jiff::Timestamp;
 use super::connection::{Secrets, Settings, settings};
 use super::contact::{Contact, Parts, Trouble};
 use super::events::events;
-use super::hold::{Hold, consumer_is_missing};
+use super::hold::{Hold, Progress, consumer_is_missing, is_released};
 use super::plan::{Farewell, Plan, Sight, plan, plan_without_contact};
 use super::standing::standing;
 use crate::conditions::{Finding, Truth, set};
@@ -128,6 +130,7 @@ pub fn decide(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timesta
     remember(&mut status, &observed.contact);
     let standing = standing(host, &status, observed, &connection, &next);
     status.claim_id = machine_of(host, &before, observed.cleaned);
+    status.addresses = addresses(host, &before, &observed.contact);
     status.state = standing.state;
     status.ready = standing.ready.truth == Truth::True;
     status.error_message = match standing.ready.truth {
@@ -160,9 +163,39 @@ fn machine_of(host: &PhysicalHost, before: &PhysicalHostStatus, cleaned: bool) -
     }
 }
 
+/// Whether a machine runs for its consumer and nobody knows under which address: nobody declared one, and its BMC has not
+/// told any.
+#[must_use]
+pub fn wants_addresses(host: &PhysicalHost) -> bool {
+    let known = host.status.as_ref().is_some_and(|status| !status.addresses.is_empty());
+    runs_for_consumer(host) && host.spec.addresses.is_empty() && !known
+}
+
+fn runs_for_consumer(host: &PhysicalHost) -> bool {
+    matches!(Hold::of(host), Hold::Held { claim } if Progress::of(host, claim) == Progress::Seen)
+}
+
+/// The addresses of what runs for the consumer: declared, or as the BMC told them last. What ran before it had others.
+fn addresses(host: &PhysicalHost, before: &PhysicalHostStatus, contact: &Contact) -> Vec<MachineAddress> {
+    match Hold::of(host) {
+        Hold::Held { .. } if runs_for_consumer(host) && !host.spec.addresses.is_empty() => {
+            host.spec.addresses.clone()
+        }
+        Hold::Held { .. } if runs_for_consumer(host) => match contact {
+            Contact::Answered(sighting) => sighting
+                .parts
+                .as_ref()
+                .map_or_else(|| before.addresses.clone(), |parts| parts.addresses.clone()),
+            Contact::Failed(_) | Contact::NotTried => before.addresses.clone(),
+        },
+        Hold::Kept(_) | Hold::OnHold => before.addresses.clone(),
+        Hold::Held { .. } | Hold::Free | Hold::Leaving | Hold::Cleaned => Vec::new(),
+    }
+}
+
 fn next_plan(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timestamp) -> Plan {
     if observed.cleaned && Hold::of(host) == Hold::Leaving {
-        return Plan::ClearClaim;
+        return if is_released(host) { Plan::ClearClaim } else { Plan::HandOver };
     }
     if consumer_is_missing(host, observed.consumer_exists) {
         return Plan::Watch;
@@ -217,6 +250,7 @@ fn parts_of(hardware: Hardware) -> Parts {
         storage: hardware.storage,
         nics: hardware.nics,
         firmware: hardware.firmware,
+        addresses: Vec::new(),
     }
 }
 
@@ -233,12 +267,14 @@ fn requeue(settings: &Settings, observed: &Observed, plan: &Plan, pace: Pace) ->
         (Contact::NotTried | Contact::Answered(_), None) => match plan {
             Plan::Watch | Plan::WaitForConsumer | Plan::Refuse(_) => Requeue::After(pace.poll),
             Plan::Install(_)
+            | Plan::NoteOn(_)
             | Plan::TurnOn
             | Plan::AwaitBoot
             | Plan::WriteSeen(_)
             | Plan::Power(_)
             | Plan::Deprovision
             | Plan::ClearClaim
+            | Plan::HandOver
             | Plan::LetGo(_) => Requeue::After(LOOK_OFTEN),
         },
     }
@@ -252,6 +288,9 @@ fn has_annotation(host: &PhysicalHost, name: &str) -> bool {
     super::hold::annotation(host, name).is_some()
 }
 
+#[cfg(test)]
+#[path = "settings_tests.rs"]
+mod settings_tests;
 #[cfg(test)]
 #[path = "decide_tests.rs"]
 mod tests;

@@ -1,8 +1,7 @@
 //! Tables over the decision for a host.
 
 use beskar7_api::conditions::host::{
-    BOOT_SEEN, CONSUMER_MISSING, MISSING_CREDENTIALS, MISSING_SECRET_DATA, NOT_PROBED,
-    REDFISH_CONNECTION_READY, SECRET_GET_FAILED, SECRET_NOT_FOUND,
+    BOOT_SEEN, CONSUMER_MISSING, MISSING_SECRET_DATA, NOT_PROBED, SECRET_NOT_FOUND,
 };
 use beskar7_api::{
     HostState,
@@ -15,255 +14,15 @@ use serde_json::json;
 
 use super::{
     super::{
-        connection::SecretView::{self, Absent, Found, Unreadable},
-        contact::Sighting,
+        connection::SecretView::{Absent, Unreadable},
         hold::Evidence,
-        plan::{Boot, Seen},
+        samples::{
+            PACE, answered, at, complete, condition, held, host, keys, observed, silent, with_annotations,
+        },
     },
     *,
 };
-use crate::{conditions::get, events::Severity};
-
-const PACE: Pace =
-    Pace { poll: Duration::from_secs(60), boot: Duration::from_secs(600), release: Duration::from_secs(600) };
-
-fn at(second: i64) -> Timestamp {
-    Timestamp::from_second(second).unwrap()
-}
-
-fn host(spec: serde_json::Value, status: serde_json::Value) -> PhysicalHost {
-    let mut whole =
-        json!({"redfishConnection": {"address": "https://10.0.0.1", "credentialsSecretRef": "bmc"}});
-    merge(&mut whole, &spec);
-    serde_json::from_value(json!({
-        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
-        "kind": "PhysicalHost",
-        "metadata": {"name": "h", "namespace": "metal", "generation": 3},
-        "spec": whole,
-        "status": status,
-    }))
-    .unwrap()
-}
-
-fn merge(into: &mut serde_json::Value, from: &serde_json::Value) {
-    match (into, from) {
-        (serde_json::Value::Object(into), serde_json::Value::Object(from)) => {
-            for (key, value) in from {
-                merge(into.entry(key.clone()).or_insert(serde_json::Value::Null), value);
-            }
-        }
-        (into, from) => *into = from.clone(),
-    }
-}
-
-fn keys(keys: &[&str]) -> SecretView {
-    Found(keys.iter().map(ToString::to_string).collect())
-}
-
-fn observed(credentials: Option<SecretView>, ca_bundle: Option<SecretView>) -> Observed {
-    let secrets = Secrets { credentials, ca_bundle, only_for: None };
-    Observed {
-        secrets,
-        contact: Contact::NotTried,
-        consumer_exists: None,
-        trouble: None,
-        sight: None,
-        cleaned: false,
-    }
-}
-
-fn complete() -> Observed {
-    observed(Some(keys(&["username", "password"])), None)
-}
-
-fn condition<'a>(decision: &'a Decision, type_: &str) -> (&'a str, &'a str, &'a str) {
-    let condition = get(&decision.status.conditions, type_).unwrap();
-    (&condition.status, &condition.reason, &condition.message)
-}
-
-#[test]
-fn connection_settings_are_judged() {
-    let with_ca = json!({"redfishConnection": {"caBundleSecretRef": {"name": "ca"}}});
-    let user_and_password = || Some(keys(&["username", "password"]));
-    let forbidden = || Unreadable("the API server answered 403".to_owned());
-    for (name, spec, observed, status, reason, told, requeue) in [
-        (
-            "complete",
-            json!({}),
-            complete(),
-            "Unknown",
-            NOT_PROBED,
-            "has not been contacted",
-            Requeue::After(PACE.poll),
-        ),
-        (
-            "more keys than needed",
-            json!({}),
-            observed(Some(keys(&["a", "password", "username"])), None),
-            "Unknown",
-            NOT_PROBED,
-            "",
-            Requeue::After(PACE.poll),
-        ),
-        (
-            "no name",
-            json!({"redfishConnection": {"credentialsSecretRef": ""}}),
-            observed(None, None),
-            "False",
-            MISSING_CREDENTIALS,
-            "name a Secret in namespace metal",
-            Requeue::Growing(LOOK_SOON),
-        ),
-        (
-            "no Secret",
-            json!({}),
-            observed(Some(Absent), None),
-            "False",
-            SECRET_NOT_FOUND,
-            "Secret metal/bmc does not exist: create it with username and password",
-            Requeue::Growing(LOOK_SOON),
-        ),
-        (
-            "no permission",
-            json!({}),
-            observed(Some(forbidden()), None),
-            "False",
-            SECRET_GET_FAILED,
-            "the API server answered 403",
-            Requeue::Failed(Failure::Secret),
-        ),
-        (
-            "no password",
-            json!({}),
-            observed(Some(keys(&["username"])), None),
-            "False",
-            MISSING_SECRET_DATA,
-            "Secret metal/bmc of spec.redfishConnection.credentialsSecretRef has no password",
-            Requeue::Growing(LOOK_SOON),
-        ),
-        (
-            "empty Secret",
-            json!({}),
-            observed(Some(keys(&[])), None),
-            "False",
-            MISSING_SECRET_DATA,
-            "has no username and password",
-            Requeue::Growing(LOOK_SOON),
-        ),
-        (
-            "CA bundle",
-            with_ca.clone(),
-            observed(user_and_password(), Some(keys(&["ca.crt"]))),
-            "Unknown",
-            NOT_PROBED,
-            "",
-            Requeue::After(PACE.poll),
-        ),
-        (
-            "CA bundle of a TLS Secret",
-            with_ca.clone(),
-            observed(user_and_password(), Some(keys(&["tls.crt", "tls.key"]))),
-            "Unknown",
-            NOT_PROBED,
-            "",
-            Requeue::After(PACE.poll),
-        ),
-        (
-            "no CA bundle",
-            with_ca.clone(),
-            observed(user_and_password(), Some(Absent)),
-            "False",
-            SECRET_NOT_FOUND,
-            "Secret metal/ca does not exist: create it with ca.crt",
-            Requeue::Growing(LOOK_SOON),
-        ),
-        (
-            "CA bundle without certificates",
-            with_ca.clone(),
-            observed(user_and_password(), Some(keys(&["tls.key"]))),
-            "False",
-            MISSING_SECRET_DATA,
-            "has no ca.crt (or tls.crt)",
-            Requeue::Growing(LOOK_SOON),
-        ),
-        (
-            "CA bundle unreadable",
-            with_ca.clone(),
-            observed(user_and_password(), Some(forbidden())),
-            "False",
-            SECRET_GET_FAILED,
-            "Secret metal/ca",
-            Requeue::Failed(Failure::Secret),
-        ),
-        (
-            "credentials come first",
-            with_ca,
-            observed(Some(Absent), Some(Absent)),
-            "False",
-            SECRET_NOT_FOUND,
-            "Secret metal/bmc",
-            Requeue::Growing(LOOK_SOON),
-        ),
-    ] {
-        let decision = decide(&host(spec, json!({})), &observed, PACE, at(7));
-        for type_ in [REDFISH_CONNECTION_READY, conditions::READY] {
-            let found = condition(&decision, type_);
-            assert_eq!((found.0, found.1), (status, reason), "{name}: {type_}");
-            assert!(found.2.contains(told), "{name}: {}", found.2);
-        }
-        assert_eq!(decision.requeue, requeue, "{name}");
-        assert_eq!(decision.status.observed_generation, Some(3), "{name}");
-        assert!(!decision.status.ready, "{name}");
-        assert_eq!(decision.status.error_message.is_some(), status == "False", "{name}");
-        assert_eq!(condition(&decision, conditions::PAUSED).0, "False", "{name}");
-    }
-}
-
-#[test]
-fn credentials_go_only_where_their_secret_says() {
-    for (list, reason) in
-        [("10.0.0.2, 10.0.0.1", "NotProbed"), ("10.0.0.2", "SecretNotForBMC"), ("", "SecretNotForBMC")]
-    {
-        let mut observed = complete();
-        observed.secrets.only_for = Some(list.to_owned());
-        let host = host(json!({}), json!({}));
-        assert_eq!(may_be_asked(&host, &observed.secrets), reason == "NotProbed", "{list}");
-        let decision = decide(&host, &observed, PACE, at(1));
-        assert_eq!(condition(&decision, REDFISH_CONNECTION_READY).1, reason, "{list}");
-    }
-}
-
-/// A BMC that answers, with the machine in this power.
-fn answered(power: PowerState) -> Observed {
-    let seen = Seen { power, armed: Some(false), boot: Some(Boot::NotBegun) };
-    let sighting = Sighting {
-        seen,
-        hardware: serde_json::from_value(
-            json!({"model": "R1", "uuid": "38947555-7742-3448-3784-823347823834"}),
-        )
-        .unwrap(),
-        health: serde_json::from_value(json!({"health": "OK"})).unwrap(),
-        bmc: None,
-        parts: None,
-    };
-    Observed { contact: Contact::Answered(Box::new(sighting)), ..complete() }
-}
-
-fn silent(passes: bool) -> Observed {
-    let message = "the BMC can't be reached: check its address".to_owned();
-    let trouble = Trouble { reason: conditions::host::REDFISH_CONNECTION_FAILED, message, passes };
-    Observed { contact: Contact::Failed(trouble), ..complete() }
-}
-
-fn held() -> serde_json::Value {
-    json!({"consumerRef": {"kind": "Beskar7Machine", "namespace": "metal", "name": "m"}, "claimID": "c", "bootIsoSource": "http://i/x.iso"})
-}
-
-fn with_annotations(mut host: PhysicalHost, annotations: &[(&str, &str)]) -> PhysicalHost {
-    let owned = annotations.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    host.metadata.annotations = Some(owned.collect());
-    host
-}
+use crate::{claim::samples::merge, events::Severity};
 
 #[test]
 fn nothing_is_done_for_a_consumer_that_is_missing_and_nothing_taken_from_it() {
@@ -404,7 +163,7 @@ fn what_went_wrong_is_said_until_it_is_right() {
 #[test]
 fn a_host_that_can_not_be_booted_as_wanted_says_so_and_is_looked_at_as_usual() {
     let mut spec = held();
-    merge(&mut spec, &json!({"boot": {"kernelArgs": ["a=b"]}}));
+    merge(&mut spec, json!({"boot": {"kernelArgs": ["a=b"]}}));
     let mut host = host(spec, json!({}));
     let before = Trouble { reason: conditions::host::SET_BOOT_ISO_FAILED, message: "x".into(), passes: true };
     for trouble in [None, Some(before)] {
@@ -568,4 +327,101 @@ fn whose_a_machine_is_is_written_before_it_is_touched_and_cleared_after_it_is_cl
     assert_eq!((found.status.claim_id, found.plan), (None, Plan::ClearClaim));
     let free = decide(&host(json!({}), "Deprovisioning", None), &off(), PACE, at(1));
     assert_eq!((free.status.claim_id, free.status.state), (None, Some(HostState::Available)));
+}
+
+#[test]
+fn who_takes_a_new_claim_gets_the_machine_cleaned_and_what_it_wants_booted() {
+    let old = json!({"state": "Provisioned", "claimID": "old"});
+    for (image, next) in [(json!("http://i/next.iso"), HostState::Claimed), (json!(null), HostState::Claimed)]
+    {
+        let mut spec = held();
+        spec["bootIsoSource"] = image.clone();
+        let marks = [(PROVISIONED, "old")];
+        let host = with_annotations(host(spec, old.clone()), &marks);
+        let leaving = decide(&host, &answered(PowerState::On), PACE, at(1));
+        assert_eq!(
+            (leaving.status.state, &leaving.plan),
+            (Some(HostState::Deprovisioning), &Plan::Deprovision)
+        );
+        assert_eq!(leaving.status.claim_id.as_deref(), Some("old"), "it is not the next one's yet");
+        let mut cleaning = host.clone();
+        cleaning.status = Some(leaving.status);
+        let cleaned = Observed { cleaned: true, ..answered(PowerState::Off) };
+        let clean = decide(&cleaning, &cleaned, PACE, at(2));
+        assert_eq!(
+            (clean.status.claim_id.as_deref(), &clean.plan),
+            (None, &Plan::HandOver),
+            "nobody loses a claim"
+        );
+        let mut handed_over = cleaning.clone();
+        handed_over.status = Some(clean.status);
+        let begun = decide(&handed_over, &answered(PowerState::Off), PACE, at(3));
+        assert_eq!((begun.status.state, begun.status.claim_id.as_deref()), (Some(next), Some("c")));
+        match image.is_null() {
+            true => assert_eq!(begun.plan, Plan::WaitForConsumer),
+            false => assert!(matches!(begun.plan, Plan::Install(_)), "{:?}", begun.plan),
+        }
+    }
+}
+
+#[test]
+fn a_deleted_host_whose_consumer_took_a_new_claim_waits_for_it() {
+    let mut host =
+        host(held(), json!({"state": "Provisioned", "claimID": "old", "hardwareDetails": {"model": "R1"}}));
+    host.metadata.deletion_timestamp = serde_json::from_value(json!("1970-01-01T00:00:00Z")).unwrap();
+    let forever = decide(&host, &silent(true), PACE, at(99_999));
+    assert_eq!(forever.plan, Plan::Watch);
+    let cleaned = Observed { cleaned: true, ..answered(PowerState::Off) };
+    assert_eq!(decide(&host, &cleaned, PACE, at(1)).plan, Plan::HandOver);
+}
+
+/// A BMC that tells these addresses of what runs.
+fn telling(addresses: &[&str]) -> Observed {
+    let mut observed = answered(PowerState::On);
+    let all = addresses.iter().map(|address| json!({"type": "InternalIP", "address": address}));
+    let addresses = all.map(|address| serde_json::from_value(address).unwrap()).collect();
+    if let Contact::Answered(sighting) = &mut observed.contact {
+        sighting.parts = Some(Parts { addresses, ..Parts::default() });
+    }
+    observed
+}
+
+#[test]
+fn addresses_are_those_of_what_runs_for_the_consumer() {
+    let runs = |spec: serde_json::Value, status: serde_json::Value| {
+        with_annotations(host(spec, status), &[(PROVISIONED, "c")])
+    };
+    let told = |host: &PhysicalHost, observed: &Observed| {
+        let status = decide(host, observed, PACE, at(1)).status;
+        status.addresses.into_iter().map(|address| address.address).collect::<Vec<_>>()
+    };
+    let known = json!({"claimID": "c", "addresses": [{"type": "InternalIP", "address": "10.0.0.7"}]});
+    let fresh = runs(held(), json!({"claimID": "c"}));
+    assert!(wants_addresses(&fresh));
+    assert_eq!(told(&fresh, &telling(&["10.0.0.7", "fd00::7"])), ["10.0.0.7", "fd00::7"]);
+    assert_eq!(told(&fresh, &answered(PowerState::On)), [""; 0], "nobody asked");
+    let running = runs(held(), known.clone());
+    assert!(!wants_addresses(&running));
+    for observed in [answered(PowerState::On), silent(true)] {
+        assert_eq!(told(&running, &observed), ["10.0.0.7"], "what was told stays");
+    }
+    assert_eq!(told(&running, &telling(&["10.0.0.8"])), ["10.0.0.8"]);
+    // Declared ones are the word of people, who know better.
+    let mut declared = held();
+    declared["addresses"] = json!([{"type": "InternalIP", "address": "10.9.9.9"}]);
+    let declared = runs(declared, known.clone());
+    assert!(!wants_addresses(&declared));
+    assert_eq!(told(&declared, &telling(&["10.0.0.8"])), ["10.9.9.9"]);
+    // What does not run yet, or not any more, has none; what the BMC tells is of something else.
+    for not_running in [
+        host(held(), known.clone()),
+        host(json!({}), json!({"addresses": known["addresses"]})),
+        with_annotations(host(json!({"claimID": "c"}), known.clone()), &[(PROVISIONED, "c"), (RELEASE, "c")]),
+    ] {
+        assert!(!wants_addresses(&not_running));
+        assert_eq!(told(&not_running, &telling(&["10.0.0.8"])), [""; 0]);
+    }
+    // Somebody took the claim off: it runs on.
+    let lost = with_annotations(host(json!({}), known), &[(PROVISIONED, "c")]);
+    assert_eq!(told(&lost, &answered(PowerState::On)), ["10.0.0.7"]);
 }

@@ -55,6 +55,16 @@ pub fn consumer_is_missing(host: &PhysicalHost, consumer_exists: Option<bool>) -
     custody(&Candidate::new(host), consumer_exists) == Custody::Kept(Kept::ConsumerMissing)
 }
 
+/// Whether nobody shall have a host after the one that it is cleaned of. Otherwise its consumer took a new claim on it:
+/// it wants something else booted, or nothing.
+#[must_use]
+pub fn is_released(host: &PhysicalHost) -> bool {
+    match &host.spec.claim_id {
+        Some(claim) => annotation(host, annotations::RELEASE) == Some(claim),
+        None => true,
+    }
+}
+
 /// How a boot can be seen, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Evidence {
@@ -83,21 +93,53 @@ pub struct Booting {
     pub claim: String,
     /// When this was written.
     pub since: Timestamp,
+    /// Whether it was seen to have power since. An installer may turn it off when it is done: it is not begun again then.
+    pub on: bool,
+    /// How often it was made ready for this claim.
+    pub tries: u32,
     /// What can be believed when it is seen. What showed an old boot while the machine was off can't.
     pub evidence: Vec<Evidence>,
 }
 
+/// That power was seen, in the annotation.
+const ON: &str = "on";
+/// Before the number of tries, in the annotation; the first needs no number.
+const TRY: &str = "try-";
+
 impl Booting {
+    /// The mark of a machine that is about to be turned on for a claim, after those that were written for it before.
+    #[must_use]
+    pub fn begun(host: &PhysicalHost, claim: &str, since: Timestamp, evidence: Vec<Evidence>) -> Self {
+        let before = match Progress::of(host, claim) {
+            Progress::Booting(before) => before.tries,
+            Progress::NotBegun | Progress::Seen => 0,
+        };
+        Self { claim: claim.to_owned(), since, on: false, tries: before.saturating_add(1), evidence }
+    }
+
+    /// The same, now that the machine was seen to have power.
+    #[must_use]
+    pub fn seen_on(self) -> Self {
+        Self { on: true, ..self }
+    }
+
     /// Reads the annotation; what is not one of ours is none.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut words = text.split_whitespace();
         let claim = words.next()?.to_owned();
         let since = Timestamp::from_second(words.next()?.parse().ok()?).ok()?;
-        let evidence = words
-            .map(|word| Evidence::ALL.into_iter().find(|evidence| evidence.word() == word))
-            .collect::<Option<_>>()?;
-        Some(Self { claim, since, evidence })
+        let mut booting = Self { claim, since, on: false, tries: 1, evidence: Vec::new() };
+        for word in words {
+            if word == ON {
+                booting.on = true;
+            } else if let Some(tries) = word.strip_prefix(TRY) {
+                booting.tries = tries.parse().ok()?;
+            } else {
+                booting.evidence.push(Evidence::ALL.into_iter().find(|evidence| evidence.word() == word)?);
+            }
+        }
+        Some(booting)
     }
 
     /// Whether it was awaited for this long. A clock that was set back makes it wait longer, never shorter.
@@ -110,6 +152,12 @@ impl Booting {
 impl fmt::Display for Booting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.claim, self.since.as_second())?;
+        if self.tries > 1 {
+            write!(f, " {TRY}{}", self.tries)?;
+        }
+        if self.on {
+            write!(f, " {ON}")?;
+        }
         self.evidence.iter().try_for_each(|evidence| write!(f, " {}", evidence.word()))
     }
 }
@@ -151,14 +199,39 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again_and_nothing_else() {
         let since = Timestamp::from_second(1_700_000_000).unwrap();
+        let first = Booting { claim: "c1".into(), since, on: false, tries: 1, evidence: vec![] };
+        let both = vec![Evidence::Progress, Evidence::Override];
         for booting in [
-            Booting { claim: "c1".into(), since, evidence: vec![] },
-            Booting { claim: "c1".into(), since, evidence: vec![Evidence::Progress, Evidence::Override] },
+            first.clone(),
+            Booting { evidence: both.clone(), ..first.clone() },
+            Booting { on: true, tries: 3, evidence: both, ..first.clone() },
+            first.clone().seen_on(),
         ] {
             assert_eq!(Booting::parse(&booting.to_string()), Some(booting));
         }
-        for text in ["", "  ", "c1", "c1 soon", "c1 1700000000 moonlight", "c1 99999999999999999"] {
+        assert_eq!(first.to_string(), "c1 1700000000");
+        for text in [
+            "",
+            "  ",
+            "c1",
+            "c1 soon",
+            "c1 1700000000 moonlight",
+            "c1 1700000000 try-x",
+            "c1 99999999999999999",
+        ] {
             assert_eq!(Booting::parse(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn tries_are_counted_for_each_claim() {
+        let now = Timestamp::from_second(1_700_000_000).unwrap();
+        let mut host = PhysicalHost::new("h", beskar7_api::PhysicalHostSpec::default());
+        assert_eq!(Booting::begun(&host, "c1", now, vec![]).tries, 1);
+        let marks = [(annotations::BOOTING.to_owned(), "c1 1600000000 try-4 on".to_owned())];
+        host.metadata.annotations = Some(marks.into());
+        let again = Booting::begun(&host, "c1", now, vec![]);
+        assert_eq!((again.tries, again.on, again.since), (5, false, now));
+        assert_eq!(Booting::begun(&host, "c2", now, vec![]).tries, 1);
     }
 }

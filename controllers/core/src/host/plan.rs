@@ -8,6 +8,7 @@ use std::time::Duration;
 use beskar7_api::{
     PhysicalHost,
     boot::{BootMethod, BootMode},
+    conditions::host as reasons,
     physical_host::PowerState,
 };
 
@@ -16,8 +17,13 @@ use jiff::Timestamp;
 use super::{
     boot_parameters::uefi_target,
     contact::Trouble,
-    hold::{Booting, Evidence, Hold, Progress},
+    hold::{Booting, Evidence, Hold, Progress, is_released},
 };
+
+/// For so long after a machine was turned on, nothing that it runs can have taken its medium out.
+const EARLY: Duration = Duration::from_secs(60);
+/// How often a machine is made ready for one claim, when its BMC loses the medium.
+const MOST_TRIES: u32 = 5;
 
 /// What the BMC shows of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +34,8 @@ pub struct Seen {
     pub armed: Option<bool>,
     /// How far the boot has come; nothing where the BMC does not say.
     pub boot: Option<Boot>,
+    /// Whether an image is in a drive; nothing where nobody looked.
+    pub medium: Option<bool>,
 }
 
 /// How far a boot has come.
@@ -75,7 +83,9 @@ pub enum Plan {
     Refuse(Trouble),
     /// Off, insert, arm, write the mark, on: from the beginning.
     Install(Wanted),
-    /// The mark is there and the machine is off: turn it on.
+    /// The machine has power: add that to its mark.
+    NoteOn(Booting),
+    /// It had power and is off: what ran on it ended so. Turn it on.
     TurnOn,
     /// Wait for the boot, looking often.
     AwaitBoot,
@@ -87,6 +97,8 @@ pub enum Plan {
     Deprovision,
     /// The machine is clean, and the status says so: the claim and all that was written about it go.
     ClearClaim,
+    /// The machine is clean of the last claim, and the status says so: it is the next one's.
+    HandOver,
     /// The host is being deleted and there is nothing left to do: take the finalizer off.
     LetGo(Farewell),
 }
@@ -99,12 +111,14 @@ impl Plan {
             Self::Watch
             | Self::WaitForConsumer
             | Self::Install(_)
+            | Self::NoteOn(_)
             | Self::TurnOn
             | Self::AwaitBoot
             | Self::WriteSeen(_)
             | Self::Power(_)
             | Self::Deprovision
             | Self::ClearClaim
+            | Self::HandOver
             | Self::LetGo(_) => None,
         }
     }
@@ -142,7 +156,7 @@ pub fn plan(host: &PhysicalHost, seen: Seen, now: Timestamp, patience: Duration)
         Hold::Cleaned => Plan::ClearClaim,
         Hold::Held { claim } => match Progress::of(host, claim) {
             Progress::NotBegun => begin(host),
-            Progress::Booting(booting) => await_boot(&booting, seen, booting.is_over(now, patience)),
+            Progress::Booting(booting) => await_boot(host, booting, seen, now, patience),
             Progress::Seen => keep(host, seen.power),
         },
     }
@@ -160,6 +174,7 @@ pub fn plan_without_contact(host: &PhysicalHost, now: Timestamp, patience: Durat
     let over = Duration::try_from(now.duration_since(deleted.0)).is_ok_and(|waited| waited >= patience);
     match Hold::of(host) {
         Hold::Held { .. } | Hold::Kept(_) | Hold::OnHold => Plan::Watch,
+        Hold::Leaving if !is_released(host) => Plan::Watch,
         Hold::Free if !identified => Plan::LetGo(Farewell::Clean),
         Hold::Free | Hold::Leaving | Hold::Cleaned if over => Plan::LetGo(Farewell::GivenUp),
         Hold::Free | Hold::Leaving | Hold::Cleaned => Plan::Watch,
@@ -197,26 +212,70 @@ fn wanted(host: &PhysicalHost) -> Result<Option<Wanted>, Trouble> {
     }
 }
 
-fn await_boot(booting: &Booting, seen: Seen, is_over: bool) -> Plan {
+/// Whether the medium of a machine is worth a look: it boots from one, and its boot was not seen.
+#[must_use]
+pub fn may_lose_its_medium(host: &PhysicalHost) -> bool {
+    let Hold::Held { claim } = Hold::of(host) else { return false };
+    let boots_from_medium = matches!(wanted(host), Ok(Some(Wanted { method: BootMethod::VirtualMedia, .. })));
+    boots_from_medium && matches!(Progress::of(host, claim), Progress::Booting(_))
+}
+
+fn await_boot(host: &PhysicalHost, booting: Booting, seen: Seen, now: Timestamp, patience: Duration) -> Plan {
+    match seen.power {
+        PowerState::Off if host.spec.online == Some(false) => Plan::WaitForConsumer,
+        // Nobody saw it run: whatever was lost meanwhile, medium or override, is put back.
+        PowerState::Off if !booting.on => begin(host),
+        PowerState::Off => Plan::TurnOn,
+        PowerState::On if lost_its_medium(&booting, seen, now) => begin_again(host, &booting),
+        PowerState::On => await_boot_of_running(booting, seen, now, patience),
+        PowerState::PoweringOn | PowerState::PoweringOff | PowerState::Paused | PowerState::Unknown => {
+            Plan::AwaitBoot
+        }
+    }
+}
+
+fn await_boot_of_running(booting: Booting, seen: Seen, now: Timestamp, patience: Duration) -> Plan {
+    let is_over = booting.is_over(now, patience);
     let believed = |evidence: Evidence| booting.evidence.contains(&evidence) && shows(evidence, seen);
-    if seen.power == PowerState::On && believed(Evidence::Progress) {
+    if believed(Evidence::Progress) {
         return Plan::WriteSeen(Sight::By(Evidence::Progress));
     }
     // The override is used up in firmware already: where better evidence may come, it is waited for.
     let may_improve = booting.evidence.contains(&Evidence::Progress) && !is_over;
-    if seen.power == PowerState::On && believed(Evidence::Override) && !may_improve {
+    if believed(Evidence::Override) && !may_improve {
         return Plan::WriteSeen(Sight::By(Evidence::Override));
     }
-    match seen.power {
-        // Turned off after the mark was written, or never turned on: an installer may end so.
-        PowerState::Off => Plan::TurnOn,
-        PowerState::On if is_over => Plan::WriteSeen(Sight::Unobservable),
-        PowerState::On
-        | PowerState::PoweringOn
-        | PowerState::PoweringOff
-        | PowerState::Paused
-        | PowerState::Unknown => Plan::AwaitBoot,
+    match (is_over, booting.on) {
+        (true, true | false) => Plan::WriteSeen(Sight::Unobservable),
+        (false, false) => Plan::NoteOn(booting.seen_on()),
+        (false, true) => Plan::AwaitBoot,
     }
+}
+
+/// Whether a machine lost its medium before it booted from it: it would come up with what is on its disk, and be taken
+/// for what was asked. Later an empty drive says nothing: installers eject what they came from.
+fn lost_its_medium(booting: &Booting, seen: Seen, now: Timestamp) -> bool {
+    let can_tell = |evidence| booting.evidence.contains(&evidence) && !shows(evidence, seen);
+    let has_not_booted = match booting.evidence.contains(&Evidence::Progress) {
+        true => can_tell(Evidence::Progress),
+        false => can_tell(Evidence::Override),
+    };
+    seen.medium == Some(false) && (has_not_booted || !booting.is_over(now, EARLY))
+}
+
+/// From the beginning, but not for ever.
+fn begin_again(host: &PhysicalHost, booting: &Booting) -> Plan {
+    if booting.tries < MOST_TRIES {
+        return begin(host);
+    }
+    Plan::Refuse(Trouble {
+        reason: reasons::MEDIUM_LOST,
+        message: format!(
+            "The BMC lost the image before the machine booted from it, {} times: look at its virtual media, or delete the machine that holds the host, so that another host is taken",
+            booting.tries
+        ),
+        passes: false,
+    })
 }
 
 /// Whether this shows that the operating system was started.

@@ -29,7 +29,7 @@ fn held(more: Value) -> Value {
 }
 
 fn seen(power: PowerState) -> Seen {
-    Seen { power, armed: None, boot: None }
+    Seen { power, armed: None, boot: None, medium: None }
 }
 
 /// What is planned this long after the mark was written.
@@ -113,7 +113,7 @@ fn a_machine_is_booted_with_its_kernel_parameters_or_not_at_all() {
     for more in [json!({"online": false}), json!({"bootIsoSource": null})] {
         assert_eq!(planned(spec("ISOOverlay", more), json!({})), Plan::WaitForConsumer);
     }
-    assert_eq!(planned(spec("ISOOverlay", json!({})), json!({BOOTING: "c 100"})), Plan::TurnOn);
+    assert_eq!(planned(spec("ISOOverlay", json!({})), json!({BOOTING: "c 100 on"})), Plan::TurnOn);
     assert_eq!(planned(spec("ISOOverlay", json!({})), json!({PROVISIONED: "c"})), Plan::Watch);
 }
 
@@ -129,30 +129,86 @@ fn what_is_written_about_another_claim_does_not_count() {
 
 #[test]
 fn a_machine_that_was_turned_on_is_awaited_and_never_begun_again() {
-    let on = |armed, boot| Seen { power: PowerState::On, armed, boot };
+    let on = |armed, boot| Seen { power: PowerState::On, armed, boot, medium: None };
     let progress = Plan::WriteSeen(Sight::By(Evidence::Progress));
     let used_up = Plan::WriteSeen(Sight::By(Evidence::Override));
     let unobservable = Plan::WriteSeen(Sight::Unobservable);
     for (mark, seen, waited, expected) in [
-        ("c 100 progress override", on(Some(true), Some(Boot::Firmware)), 0, Plan::AwaitBoot),
-        ("c 100 progress override", on(Some(false), Some(Boot::OperatingSystem)), 0, progress),
+        ("c 100 on progress override", on(Some(true), Some(Boot::Firmware)), 0, Plan::AwaitBoot),
+        ("c 100 on progress override", on(Some(false), Some(Boot::OperatingSystem)), 0, progress),
         // Used up is not yet booted, where the BMC will tell more; in the end it has to do.
-        ("c 100 progress override", on(Some(false), Some(Boot::Firmware)), 10, Plan::AwaitBoot),
-        ("c 100 progress override", on(Some(false), Some(Boot::Firmware)), 600, used_up.clone()),
-        ("c 100 override", on(Some(false), None), 0, used_up),
-        ("c 100 override", on(Some(true), None), 599, Plan::AwaitBoot),
-        ("c 100 override", on(Some(true), None), 600, unobservable.clone()),
+        ("c 100 on progress override", on(Some(false), Some(Boot::Firmware)), 10, Plan::AwaitBoot),
+        ("c 100 on progress override", on(Some(false), Some(Boot::Firmware)), 600, used_up.clone()),
+        ("c 100 on override", on(Some(false), None), 0, used_up),
+        ("c 100 on override", on(Some(true), None), 599, Plan::AwaitBoot),
+        ("c 100 on override", on(Some(true), None), 600, unobservable.clone()),
         // What could not be believed before the boot can't be believed after it.
-        ("c 100", on(Some(false), Some(Boot::OperatingSystem)), 0, Plan::AwaitBoot),
-        ("c 100", on(Some(false), Some(Boot::OperatingSystem)), 600, unobservable),
-        ("c 100 progress", seen(PowerState::Off), 5, Plan::TurnOn),
-        ("c 100 progress", seen(PowerState::Off), 9999, Plan::TurnOn),
-        ("c 100 progress", seen(PowerState::PoweringOn), 9999, Plan::AwaitBoot),
-        ("c 100 progress", seen(PowerState::Unknown), 9999, Plan::AwaitBoot),
+        ("c 100 on", on(Some(false), Some(Boot::OperatingSystem)), 0, Plan::AwaitBoot),
+        ("c 100 on", on(Some(false), Some(Boot::OperatingSystem)), 600, unobservable),
+        ("c 100 on progress", seen(PowerState::Off), 5, Plan::TurnOn),
+        ("c 100 on progress", seen(PowerState::Off), 9999, Plan::TurnOn),
+        ("c 100 on progress", seen(PowerState::PoweringOn), 9999, Plan::AwaitBoot),
+        ("c 100 on progress", seen(PowerState::Unknown), 9999, Plan::AwaitBoot),
     ] {
         let host = host(held(json!({})), json!({BOOTING: mark}));
         assert_eq!(planned(&host, seen, waited), expected, "{mark} {seen:?} after {waited} s");
     }
+}
+
+#[test]
+fn what_nobody_saw_running_is_made_ready_again_and_then_noted() {
+    let marked = |spec: Value, mark: &str| host(held(spec), json!({BOOTING: mark}));
+    let never_on = marked(json!({}), "c 100 progress");
+    assert!(matches!(planned(&never_on, seen(PowerState::Off), 9999), Plan::Install(_)));
+    let noted = Booting::parse("c 100 on progress").unwrap();
+    assert_eq!(planned(&never_on, seen(PowerState::On), 5), Plan::NoteOn(noted));
+    assert_eq!(planned(&never_on, seen(PowerState::On), 600), Plan::WriteSeen(Sight::Unobservable));
+    for mark in ["c 100", "c 100 on"] {
+        let unwanted = marked(json!({"online": false}), mark);
+        assert_eq!(planned(&unwanted, seen(PowerState::Off), 5), Plan::WaitForConsumer);
+    }
+}
+
+#[test]
+fn a_machine_that_lost_its_medium_before_it_booted_begins_again_but_not_for_ever() {
+    let empty = |armed, boot| Seen { power: PowerState::On, armed, boot, medium: Some(false) };
+    let (firmware, system) = (Some(Boot::Firmware), Some(Boot::OperatingSystem));
+    for (mark, seen, waited, again) in [
+        // What runs after a minute can't have ejected it; what is said of the boot is of the disk.
+        ("c 100 progress", empty(None, system), 10, true),
+        ("c 100 on progress", empty(None, firmware), 10, true),
+        ("c 100 on progress", empty(None, firmware), 599, true),
+        ("c 100 on progress override", empty(Some(false), firmware), 599, true),
+        ("c 100 on override", empty(Some(true), None), 599, true),
+        ("c 100 on try-4 override", empty(Some(true), None), 599, true),
+        // Installers eject what they came from.
+        ("c 100 on progress", empty(None, system), 300, false),
+        ("c 100 on override", empty(Some(false), None), 300, false),
+        // Nothing is known of the boot.
+        ("c 100 on", empty(None, None), 300, false),
+        ("c 100 on progress", Seen { medium: Some(true), ..empty(None, firmware) }, 10, false),
+        ("c 100 on progress", Seen { medium: None, ..empty(None, firmware) }, 10, false),
+    ] {
+        let host = host(held(json!({})), json!({BOOTING: mark}));
+        let planned = planned(&host, seen, waited);
+        assert_eq!(matches!(planned, Plan::Install(_)), again, "{mark} {seen:?} {waited}: {planned:?}");
+    }
+    let tired = host(held(json!({})), json!({BOOTING: "c 100 on try-5 progress"}));
+    let refused = planned(&tired, empty(None, firmware), 10);
+    assert_eq!(refused.refusal().map(|trouble| trouble.reason), Some("MediumLost"));
+    // Should it come up after all, that counts.
+    let up = planned(&tired, Seen { medium: Some(true), ..empty(None, system) }, 20);
+    assert_eq!(up, Plan::WriteSeen(Sight::By(Evidence::Progress)));
+}
+
+#[test]
+fn drives_are_looked_into_only_while_a_boot_from_them_is_awaited() {
+    let looked = |spec: Value, marks: Value| may_lose_its_medium(&host(spec, marks));
+    assert!(looked(held(json!({})), json!({BOOTING: "c 100"})));
+    assert!(!looked(held(json!({})), json!({})));
+    assert!(!looked(held(json!({})), json!({PROVISIONED: "c"})));
+    assert!(!looked(held(json!({"boot": {"method": "PXE"}})), json!({BOOTING: "c 100"})));
+    assert!(!looked(json!({}), json!({BOOTING: "c 100"})));
 }
 
 #[test]
@@ -175,7 +231,7 @@ fn an_installed_machine_is_touched_only_when_its_consumer_says_so() {
 
 #[test]
 fn only_what_does_not_show_an_old_boot_is_believed() {
-    let off = |armed, boot| believable(Seen { power: PowerState::Off, armed, boot });
+    let off = |armed, boot| believable(Seen { power: PowerState::Off, armed, boot, medium: None });
     assert_eq!(off(Some(true), Some(Boot::NotBegun)), [Evidence::Progress, Evidence::Override]);
     assert_eq!(off(Some(true), Some(Boot::OperatingSystem)), [Evidence::Override]);
     assert_eq!(off(Some(false), Some(Boot::Firmware)), [Evidence::Progress]);

@@ -1,5 +1,7 @@
 //! What the machine is made of: resources that only ever tell.
 
+use std::net::IpAddr;
+
 use serde_json::{Value, json};
 
 use super::Bmc;
@@ -71,7 +73,7 @@ impl Bmc {
     }
 
     pub(super) fn nic(&self, i: usize) -> Value {
-        json!({
+        let mut body = json!({
             "@odata.id": resource::path(self.profile, &Resource::Nic(i)),
             "@odata.type": "#EthernetInterface.v1_8_0.EthernetInterface",
             "Id": format!("NIC{}", i + 1),
@@ -83,7 +85,17 @@ impl Bmc {
             "LinkStatus": "LinkUp",
             "InterfaceEnabled": true,
             "Status": ok(),
-        })
+        });
+        // The first one is the one that is used.
+        let (v4, v6): (Vec<&IpAddr>, Vec<&IpAddr>) =
+            self.machine.addresses().iter().partition(|told| told.is_ipv4());
+        for (name, told) in [("IPv4Addresses", v4), ("IPv6Addresses", v6)] {
+            if i == 0 && !told.is_empty() {
+                let all = told.iter().map(|address| json!({ "Address": address.to_string() })).collect();
+                set(&mut body, name, all);
+            }
+        }
+        body
     }
 
     pub(super) fn storage(&self) -> Value {
