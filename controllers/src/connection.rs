@@ -35,6 +35,9 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// server's queues, past the time for which this replica leads and before the renewals of its Lease, and each would need
 /// a connection.
 const AT_ONCE: usize = 64;
+/// How long a connection that nobody uses is kept. After a rush there are as many as requests were under way, each with
+/// buffers as large as the largest answer; what watches and renews the Lease is never idle for so long.
+const IDLE: Duration = Duration::from_secs(10);
 /// After how much silence the other side is asked whether it is still there.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
@@ -147,8 +150,10 @@ impl Connection {
         tcp.set_keepalive(Some(KEEPALIVE));
         let connector =
             config.rustls_https_connector_with_connector(GatedConnector::new(tcp, gate)).map_err(unusable)?;
-        let client: legacy::Client<_, Body> =
-            legacy::Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector);
+        let client: legacy::Client<_, Body> = legacy::Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .build(connector);
         let service = ServiceBuilder::new()
             .layer(config.base_uri_layer())
             .option_layer(config.auth_layer().map_err(unusable)?)

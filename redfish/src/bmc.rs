@@ -13,12 +13,14 @@ use crate::error::Error;
 use crate::etag::{EtagLadder, Rung};
 use crate::http_clients::HttpClient;
 use crate::quirks::Quirks;
-use crate::resource::{MOST_MEMBERS, Resource};
+use crate::resource::{MOST_MEMBERS, Packed, Resource};
 use crate::session::{Authentication, log_in};
 use crate::transport::{Answer, Guard, Limits, Request, Transport};
 
 /// Where every Redfish service begins. The slash is part of it: some BMCs redirect without.
 const ROOT: &str = "/redfish/v1/";
+/// What is asked of the root after it was read.
+const KEPT_OF_ROOT: [&str; 7] = ["Links", "Managers", "Oem", "Product", "Systems", "UpdateService", "Vendor"];
 /// Pages of a collection that are followed before it is called endless.
 const MOST_PAGES: usize = 64;
 
@@ -37,7 +39,7 @@ pub struct Bmc {
     transport: Transport,
     credentials: Credentials,
     authentication: Mutex<Option<Authentication>>,
-    root: OnceCell<Resource>,
+    root: OnceCell<Packed>,
     pub(crate) etags: EtagLadder,
 }
 
@@ -73,19 +75,19 @@ impl Bmc {
     }
 
     /// Its service root, read once: it needs no log-in and does not change.
-    pub(crate) async fn root(&self) -> Result<&Resource, Error> {
-        self.root
-            .get_or_try_init(|| async {
-                let answer = self.transport.send(&Request::get(ROOT)).await?;
-                let answer = self.accepted("GET /redfish/v1/", answer)?;
-                self.transport.resource(ROOT, &answer)
-            })
-            .await
+    pub(crate) async fn root(&self) -> Result<Resource, Error> {
+        Ok(self.root.get_or_try_init(|| self.read_root()).await?.unpacked())
+    }
+
+    async fn read_root(&self) -> Result<Packed, Error> {
+        let answer = self.transport.send(&Request::get(ROOT)).await?;
+        let answer = self.accepted("GET /redfish/v1/", answer)?;
+        Ok(Packed::of(&self.transport.resource(ROOT, &answer)?, &KEPT_OF_ROOT))
     }
 
     /// What is odd about it.
     pub(crate) async fn quirks(&self) -> Result<Quirks, Error> {
-        Ok(Quirks::of(self.root().await?))
+        Ok(Quirks::of(&self.root().await?))
     }
 
     /// Ends the session, so that it does not count against the few that a BMC has.
@@ -228,7 +230,8 @@ impl Bmc {
                 (Some(_) | None, _) => return Ok(header),
             }
         }
-        let sessions = self.root().await?.link("Links/Sessions");
+        let root = self.root().await?;
+        let sessions = root.link("Links/Sessions");
         let authentication = log_in(&self.transport, sessions, &self.credentials).await?;
         let header = authentication.header();
         *held = Some(authentication);

@@ -105,7 +105,8 @@ impl Bmc {
         let processors = self.parts(resource.link("Processors")).await?;
         let memory = self.parts(resource.link("Memory")).await?;
         let nics = self.parts(resource.link("EthernetInterfaces")).await?;
-        let firmware = match self.root().await?.link("UpdateService") {
+        let root = self.root().await?;
+        let firmware = match root.link("UpdateService") {
             Some(path) => match self.told(path).await? {
                 Some(service) => self.parts(service.link("FirmwareInventory")).await?,
                 None => Vec::new(),

@@ -45,7 +45,7 @@ pub use power::PowerLimits;
 pub use quirks::Quirks;
 pub use resource::Resource;
 pub use shown::shown;
-pub use system::{BootProgress, Power, Summary, System};
+pub use system::{BootProgress, PackedSystem, Power, Summary, System};
 pub use transport::{Guard, Limits};
 pub use trust::{Trust, TrustError, Untrusted};
 pub use uuid::MachineUuid;

@@ -1,5 +1,7 @@
 //! One Redfish resource as a BMC gave it. Nothing in it is trusted: what has the wrong type is not there.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 /// As many members of a collection as are believed.
@@ -88,6 +90,36 @@ impl Resource {
     }
 }
 
+/// A resource that is kept for long: as text, which takes a tenth of the memory. It is read again where it is needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Packed {
+    path: Box<str>,
+    etag: Option<Box<str>>,
+    text: Box<str>,
+}
+
+impl Packed {
+    /// Keeps these members of a resource, and forgets the others: makers put long lists of their own into some.
+    pub(crate) fn of(resource: &Resource, members: &[&str]) -> Self {
+        let kept = members.iter().filter_map(|name| Some((*name, resource.value.get(name)?)));
+        let kept: BTreeMap<&str, &Value> = kept.collect();
+        Self {
+            path: resource.path.as_str().into(),
+            etag: resource.etag.as_deref().map(Into::into),
+            // JSON that was read can be written.
+            text: serde_json::to_string(&kept).unwrap_or_default().into(),
+        }
+    }
+
+    pub(crate) fn unpacked(&self) -> Resource {
+        Resource {
+            path: self.path.to_string(),
+            etag: self.etag.as_deref().map(str::to_owned),
+            value: serde_json::from_str(&self.text).unwrap_or_default(),
+        }
+    }
+}
+
 /// The path in a link.
 pub(crate) fn link(value: &Value) -> Option<&str> {
     value.get("@odata.id")?.as_str().filter(|path| path.starts_with('/'))
@@ -140,6 +172,17 @@ mod tests {
         assert_eq!(resource.links("Links"), ["/a", "/b"]);
         assert_eq!(resource.links("Members"), [""; 0]);
         assert_eq!(resource.texts("Types"), ["CD", "DVD"]);
+    }
+
+    #[test]
+    fn what_is_kept_of_a_resource_is_as_it_was() {
+        let body = json!({"Model": "R750", "Boot": {"Order": [1, null]}, "Oem": {"Dell": {"Much": "more"}}});
+        let whole = Resource::new("/x", Some("\"2\""), body);
+        let kept = Packed::of(&whole, &["Boot", "Model", "Absent"]).unpacked();
+        assert_eq!((kept.path(), kept.etag()), ("/x", Some("\"2\"")));
+        assert_eq!(kept.value(), &json!({"Model": "R750", "Boot": {"Order": [1, null]}}));
+        let nothing = Packed::of(&Resource::new("/x", None, json!("text")), &["Model"]).unpacked();
+        assert_eq!((nothing.text("Model"), nothing.etag()), (None, None));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::bmc::{Bmc, Changed};
 use crate::error::Error;
-use crate::resource::Resource;
+use crate::resource::{Packed, Resource};
 use crate::shown::shown;
 use crate::uuid::MachineUuid;
 
@@ -158,8 +158,50 @@ impl System {
         }
     }
 
+    /// The same, for keeping: small.
+    #[must_use]
+    pub fn packed(&self) -> PackedSystem {
+        PackedSystem(Packed::of(&self.resource, &KEPT))
+    }
+
     pub(crate) fn resource(&self) -> &Resource {
         &self.resource
+    }
+}
+
+/// What is asked of a system after it was read.
+const KEPT: [&str; 20] = [
+    "@Redfish.Settings",
+    "Actions",
+    "BiosVersion",
+    "Boot",
+    "BootProgress",
+    "EthernetInterfaces",
+    "Links",
+    "Manufacturer",
+    "Memory",
+    "MemorySummary",
+    "Model",
+    "PowerState",
+    "ProcessorSummary",
+    "Processors",
+    "SKU",
+    "SerialNumber",
+    "Status",
+    "Storage",
+    "UUID",
+    "VirtualMedia",
+];
+
+/// A system that is kept until it is looked at the next time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackedSystem(Packed);
+
+impl PackedSystem {
+    /// The system again.
+    #[must_use]
+    pub fn unpacked(&self) -> System {
+        System::new(self.0.unpacked())
     }
 }
 
@@ -191,7 +233,8 @@ impl Bmc {
             let path = path.to_owned();
             return Ok(System::new(self.get(&path).await?));
         }
-        let systems = self.root().await?.link("Systems").ok_or_else(|| self.no_system())?;
+        let root = self.root().await?;
+        let systems = root.link("Systems").ok_or_else(|| self.no_system())?;
         let members = self.members(systems).await?;
         match id {
             Some(id) => self.system_of_id(id, &members).await,

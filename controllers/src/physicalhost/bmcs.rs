@@ -9,8 +9,8 @@ use std::{
 use beskar7_api::physical_host::RedfishConnection;
 use beskar7_core::host::contact::Parts;
 use beskar7_redfish::{
-    Address, AddressError, Bmc, Credentials, Error, Guard, HttpClients, Inventory, Limits, Slot, System,
-    Trust, TrustError,
+    Address, AddressError, Bmc, Credentials, Error, Guard, HttpClients, Inventory, Limits, PackedSystem,
+    Slot, System, Trust, TrustError,
 };
 use tokio::time::Instant;
 
@@ -44,7 +44,7 @@ pub(super) struct Known {
     /// When its Secrets were read.
     read: Mutex<Instant>,
     /// What it said last: the next read is conditional.
-    system: tokio::sync::Mutex<Option<System>>,
+    system: tokio::sync::Mutex<Option<PackedSystem>>,
     /// The drive that an image was put into, or found in, by its path.
     drive: Mutex<Option<String>>,
     stock: Mutex<Stock>,
@@ -77,10 +77,10 @@ impl Known {
     pub(super) async fn look(&self) -> Result<System, Error> {
         let mut held = self.system.lock().await;
         let system = match &*held {
-            Some(system) => self.bmc.refresh(system).await?,
+            Some(system) => self.bmc.refresh(&system.unpacked()).await?,
             None => self.bmc.system(self.settings.connection.system_id.as_deref()).await?,
         };
-        *held = Some(system.clone());
+        *held = Some(system.packed());
         Ok(system)
     }
 

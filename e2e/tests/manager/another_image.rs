@@ -24,7 +24,8 @@ fn image_of(source: Option<BootSource>) -> Option<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_image_is_booted_after_the_machine_was_cleaned_and_without_one_it_stays_claimed() -> Result<()> {
+async fn another_image_is_booted_after_the_machine_was_cleaned_and_without_one_it_stays_claimed() -> Result<()>
+{
     let site = Site::open(Ipv4Addr::new(127, 48, 0, 1), 1, |_| json!({})).await?;
     let client = &site.client;
     patch_host(client, &name(0), &claim("first", Some(&site.image))).await?;

@@ -85,8 +85,8 @@ async fn what_goes_wrong_while_a_machine_is_provisioned_delays_it_and_nothing_el
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_medium_that_is_lost_before_the_boot_is_put_back_and_no_old_disk_is_taken_for_the_machine() -> Result<()>
-{
+async fn a_medium_that_is_lost_before_the_boot_is_put_back_and_no_old_disk_is_taken_for_the_machine()
+-> Result<()> {
     let site = Site::open(Ipv4Addr::new(127, 47, 5, 1), 2, labelled).await?;
     let client = &site.client;
     let lost = Armed::always(Fault::LostMedia).at("ComputerSystem.Reset");
