@@ -4,6 +4,11 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use beskar7_controllers::{causes::causes, exit::Exit, logging, options::Options, run};
+use tikv_jemallocator::Jemalloc;
+
+/// Gives back what a rush of work needed, as `.cargo/config.toml` tells it to; the one of glibc keeps it for good.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> anyhow::Result<ExitCode> {
     let options = Options::read(std::env::args_os()).unwrap_or_else(|error| error.exit());

@@ -8,7 +8,6 @@ use serde_json::json;
 
 use super::life::until_state;
 use super::owners::*;
-use super::setup::*;
 use super::site::{Site, name};
 
 #[tokio::test(flavor = "multi_thread")]

@@ -106,7 +106,7 @@ async fn a_medium_that_is_lost_before_the_boot_is_put_back_and_no_old_disk_is_ta
     ensure!(site.host(1).await?.status.and_then(|status| status.state) == Some(HostState::Provisioning));
     let told = until_waiting(client, "m-1", "PhysicalHostError").await?;
     ensure!(told.contains("MediumLost"), "{told}");
-    let on = times_on(&site, 1)?;
+    let on = site.bmcs.times_on(1)?;
     ensure!(on == 5, "turned on {on} times");
     delete_machine(client, "m-1").await?;
     until_gone(client, "m-1").await?;
