@@ -3,6 +3,8 @@
 //! Today it only says that it is there. It knows nothing of the API server: what it serves will be handed to it.
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests may panic"))]
 
+pub mod source;
+
 use std::io;
 
 use axum::{Router, routing::get};
