@@ -28,6 +28,9 @@ pub mod annotations {
     /// On a PhysicalHost: the claim that the machine was turned on for, and how its boot can be seen. Written before it
     /// is turned on.
     pub const BOOTING: &str = "beskar7.infrastructure.cluster.x-k8s.io/booting";
+    /// On a PhysicalHost: the claim that its machine boots for, and what our server and its cluster have heard of it
+    /// since: `<claimID> configuration=<second> home=<second>`.
+    pub const HEARD: &str = "beskar7.infrastructure.cluster.x-k8s.io/heard";
     /// On a PhysicalHost: the last claim that was given up here. Writing it makes every older decision to bind fail.
     pub const FENCE: &str = "beskar7.infrastructure.cluster.x-k8s.io/fence";
     /// On a PhysicalHost: whom it was last bound for. A hint for choosing, nothing else.

@@ -5,6 +5,7 @@ pub mod connection;
 pub mod contact;
 mod decide;
 mod events;
+pub mod heard;
 pub mod hold;
 pub mod plan;
 #[cfg(test)]
