@@ -65,6 +65,28 @@ impl BootParameterMechanism {
     }
 }
 
+/// The label of a small medium that an operating system looks for its configuration on.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ConfigVolume {
+    /// cloud-init's NoCloud.
+    #[serde(rename = "cidata")]
+    Cidata,
+    /// OpenStack's config drive.
+    #[serde(rename = "config-2")]
+    Config2,
+}
+
+impl ConfigVolume {
+    /// The volume's label.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Cidata => "cidata",
+            Self::Config2 => "config-2",
+        }
+    }
+}
+
 /// The digest algorithm of a checksum.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]

@@ -64,6 +64,20 @@ pub mod host {
     pub const BOOT_PROGRESS_SEEN: &str = "BootProgressSeen";
     /// The boot was seen: the one-time override was used up.
     pub const OVERRIDE_USED: &str = "OverrideUsed";
+    /// The boot was seen: the machine called home.
+    pub const CALLED_HOME: &str = "CalledHome";
+    /// The boot was seen: its Node is in its cluster.
+    pub const NODE_SEEN: &str = "NodeSeen";
+    /// The boot was seen: the machine read its configuration.
+    pub const CONFIGURATION_READ: &str = "ConfigurationRead";
+    /// The boot was seen: the boot loader read its configuration from the image that our server presents.
+    pub const IMAGE_READ: &str = "ImageRead";
+    /// The machine was turned on long ago, and has not read the configuration that our server has for it.
+    pub const CONFIGURATION_NOT_READ: &str = "ConfigurationNotRead";
+    /// What our server should present or deliver needs the boot server, which is off.
+    pub const BOOT_SERVER_OFF: &str = "BootServerOff";
+    /// The image can't be presented with its boot loader configuration changed.
+    pub const IMAGE_NOT_USABLE: &str = "ImageNotUsable";
     /// The boot was seen, and how is no longer known.
     pub const BOOT_SEEN: &str = "BootSeen";
     /// Claimed, but the consumer has not said what to boot.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::address::MachineAddress;
-use crate::boot::{BootMode, Cleaning, ImageDetails};
+use crate::boot::{BootMode, Cleaning, ConfigVolume, ImageDetails};
 use crate::cel::unchanged;
 use crate::hardware::RootDeviceHints;
 use crate::initialization::Initialization;
@@ -126,6 +126,7 @@ const IMMUTABLE: &str = "can't change on an existing machine: write a new Beskar
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     validation = immutable("imageURL"),
     validation = immutable("configURL"),
+    validation = immutable("configVolume"),
     validation = immutable("osFamily"),
     validation = immutable("provisioningMode"),
     validation = immutable("bootMode"),
@@ -141,6 +142,8 @@ const IMMUTABLE: &str = "can't change on an existing machine: write a new Beskar
 #[x_kube(
     validation = Rule::new("self.provisioningMode != 'PreBakedISO' || !has(self.configURL)")
         .message("configURL is not used with a pre-baked ISO: remove configURL, or set provisioningMode: RemoteConfig").field_path(".configURL"),
+    validation = Rule::new("!has(self.configVolume) || self.provisioningMode == 'PreBakedISO'")
+        .message("configVolume is for an ISO that needs no kernel parameters: set provisioningMode: PreBakedISO, or remove configVolume").field_path(".configVolume"),
     validation = Rule::new("self.provisioningMode != 'DiskImage' || !has(self.configURL)")
         .message("configURL is not used with DiskImage, which gets the Machine's bootstrap data: remove configURL").field_path(".configURL"),
     validation = Rule::new("!(self.provisioningMode in ['RemoteConfig', 'PreBakedISO', 'DiskImage']) || has(self.imageURL)")
@@ -184,6 +187,12 @@ pub struct Beskar7MachineSpec {
     #[x_kube(validation = Rule::new(r"self.matches(r'^(https?|file)://[^\s]+$')")
         .message("configURL is not a URL of a configuration: write http://…, https://… or file://…"))]
     pub config_url: Option<String>,
+    /// Gives a pre-baked ISO the Machine's bootstrap data on a second virtual medium with this label:
+    /// cidata (cloud-init's NoCloud) or config-2 (OpenStack's config drive). The host's BMC needs two
+    /// drives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ConfigVolume")]
+    pub config_volume: Option<ConfigVolume>,
     /// The operating system's family: kairos, talos, flatcar, LeapMicro, ubuntu, debian, fedora, rhel,
     /// centos, opensuse, fedora-coreos or other. It decides which kernel parameters point at the
     /// configuration.
@@ -207,7 +216,8 @@ pub struct Beskar7MachineSpec {
     /// How the image at imageURL is checked and read, for DiskImage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageDetails>,
-    /// Kernel parameters to add. `{{configURL}}` stands for the configuration's URL.
+    /// Kernel parameters to add. `{{configURL}}` stands for the configuration's URL; without configURL
+    /// for the directory in which our boot server has the Machine's bootstrap data.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(length(max = 1024)))]
     pub kernel_args: Vec<String>,

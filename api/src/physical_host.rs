@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::address::MachineAddress;
-use crate::boot::{BootMethod, BootMode, BootParameterMechanism, Cleaning};
+use crate::boot::{BootMethod, BootMode, BootParameterMechanism, Cleaning, ConfigVolume};
 use crate::cel::{MAC_MESSAGE, MAC_RULE, REDFISH_URL_RULE, unchanged};
 use crate::hardware::{Architecture, Hardware, RootDeviceHints};
 use crate::reference::{LocalReference, ObjectReference};
@@ -203,10 +203,15 @@ pub struct HostBoot {
     /// How its firmware starts: UEFI or Legacy.
     #[serde(default)]
     pub boot_mode: BootMode,
-    /// Kernel parameters to add.
+    /// Kernel parameters to add. `{{configURL}}` stands for the URL by which our boot server gives the
+    /// machine its configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(length(max = 1024)))]
     pub kernel_args: Vec<String>,
+    /// The label of a second virtual medium with the machine's configuration: cidata or config-2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ConfigVolume")]
+    pub config_volume: Option<ConfigVolume>,
     /// The object whose configuration the machine is given when it boots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration_ref: Option<ObjectReference>,

@@ -165,6 +165,7 @@ impl Manager<'_> {
             identity: &self.identity,
             health: &self.health,
             metrics: &self.metrics,
+            delivery: beskar7_core::delivery::Delivery::Off,
         }
     }
 

@@ -1,6 +1,6 @@
 //! What follows for a PhysicalHost: where it stands, what is to be done with its machine, what is said of it.
 
-mod boot_parameters;
+pub mod boot_parameters;
 pub mod connection;
 pub mod contact;
 mod decide;
@@ -9,7 +9,7 @@ pub mod heard;
 pub mod hold;
 pub mod plan;
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 mod standing;
 
 pub use self::decide::{

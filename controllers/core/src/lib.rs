@@ -18,6 +18,7 @@
 pub mod claim;
 pub mod cluster;
 pub mod conditions;
+pub mod delivery;
 pub mod events;
 pub mod host;
 pub mod kernel_line;

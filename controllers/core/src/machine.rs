@@ -2,6 +2,7 @@
 //! boot, and what is said of it. How it gets its host is [`crate::claim`].
 
 mod boot;
+mod bootstrap;
 mod gate;
 pub mod parameters;
 #[cfg(test)]
@@ -10,8 +11,9 @@ mod standing;
 mod wanting;
 
 pub use self::{
-    boot::{Order, order},
-    gate::{BootstrapData, Obstacle, Owner, Surroundings, bootstrap_secret, obstacle, on_hold},
+    boot::{Form, Order, order},
+    bootstrap::{BootstrapData, Kind, bootstrap_secret},
+    gate::{Obstacle, Owner, Surroundings, obstacle, on_hold},
     standing::{Course, Decision, decide, provider_id},
     wanting::{Kept, Wanting},
 };

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use beskar7_api::{Beskar7Machine, annotations};
 use beskar7_core::{
     claim,
+    delivery::Delivery,
     machine::{self, Course, Obstacle, on_hold},
 };
 use jiff::Timestamp;
@@ -56,6 +57,8 @@ pub struct Context {
     sync_period: Duration,
     /// How long a release may take until it is called overdue.
     release_patience: Duration,
+    /// Whether there is a boot server.
+    pub(super) delivery: Delivery,
 }
 
 impl Context {
@@ -68,7 +71,7 @@ impl Context {
         caches: Caches,
         register: Arc<Register>,
         freed: UnboundedSender<Key>,
-        (sync_period, release_patience): (Duration, Duration),
+        (sync_period, release_patience, delivery): (Duration, Duration, Delivery),
     ) -> Self {
         Self {
             claims: Claims::new(client.clone()),
@@ -81,6 +84,7 @@ impl Context {
             backoffs: Backoffs::new(),
             sync_period,
             release_patience,
+            delivery,
         }
     }
 

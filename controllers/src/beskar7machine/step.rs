@@ -8,8 +8,7 @@ use beskar7_core::{
     host::hold::Progress,
     machine::{self, BootstrapData, Kept, Obstacle, Wanting, bootstrap_secret, obstacle, on_hold, order},
 };
-use k8s_openapi::api::core::v1::Secret;
-use kube::{Api, ResourceExt as _};
+use kube::ResourceExt as _;
 
 use super::{
     around::Around,
@@ -18,7 +17,9 @@ use super::{
     reconcile::Context,
     view::{Found, View, id, intent},
 };
-use crate::{causes::causes, chance, controller::Reconciler as _, watch::key, write::Written};
+use crate::{
+    bootstrap_data, causes::causes, chance, controller::Reconciler as _, watch::key, write::Written,
+};
 
 /// What a step leads to.
 pub(super) enum Turn {
@@ -47,7 +48,7 @@ impl Context {
     pub(super) async fn turn(&self, view: View, around: &Around) -> Result<Turn, ReconcileError> {
         let machine = view.machine.clone();
         let held = on_hold(&machine, around.cluster()).is_some();
-        let ordered = order(&machine.spec).ok();
+        let ordered = order(&machine.spec, self.delivery).ok();
         let surroundings = around.view();
         let hosts_named = self.referring(&machine).await?;
         let referring: Vec<Candidate<'_>> = hosts_named.iter().map(|host| Candidate::new(host)).collect();
@@ -80,7 +81,7 @@ impl Context {
             | Step::RestoreHost(_)
                 if !around.is_known() && !deleting =>
             {
-                match obstacle(&machine, &surroundings) {
+                match obstacle(&machine, &surroundings, self.delivery) {
                     Some(obstacle) => Ok(Turn::Rest(view, Rest::Blocked(obstacle))),
                     None => Ok(Turn::Quiet),
                 }
@@ -182,7 +183,7 @@ impl Context {
     async fn choose(&self, view: View, around: &Around, wanting: Wanting) -> Result<Turn, ReconcileError> {
         let machine = view.machine.clone();
         let consumer = id(&machine);
-        if let Some(obstacle) = obstacle(&machine, &around.view()) {
+        if let Some(obstacle) = obstacle(&machine, &around.view(), self.delivery) {
             self.register.stops_waiting(&consumer);
             return Ok(Turn::Rest(view, Rest::Blocked(obstacle)));
         }
@@ -202,7 +203,8 @@ impl Context {
                 return Ok(Turn::Rest(view, Rest::Searching(told)));
             }
         };
-        if let Some(obstacle) = self.bootstrap_data(&machine, around).await.obstacle() {
+        let given = order(&machine.spec, self.delivery).ok().and_then(|order| order.bootstrap);
+        if let Some(obstacle) = self.bootstrap_data(&machine, around).await.obstacle(given) {
             self.free_choice(&machine);
             return Ok(Turn::Rest(view, Rest::Blocked(obstacle)));
         }
@@ -229,14 +231,10 @@ impl Context {
         let Some(name) = bootstrap_secret(&around.view()).map(str::to_owned) else {
             return BootstrapData::NotWanted;
         };
-        let secrets: Api<Secret> =
-            Api::namespaced(self.client.clone(), &machine.namespace().unwrap_or_default());
-        match secrets.get_opt(&name).await {
-            Ok(Some(secret)) => match secret.data.as_ref().and_then(|data| data.get("value")) {
-                Some(value) if !value.0.is_empty() => BootstrapData::There,
-                Some(_) | None => BootstrapData::Empty(name),
-            },
-            Ok(None) => BootstrapData::Absent(name),
+        match bootstrap_data::read(&self.client, &machine.namespace().unwrap_or_default(), &name).await {
+            Ok(bootstrap_data::Found::Data(data)) => BootstrapData::There(data.kind),
+            Ok(bootstrap_data::Found::Empty) => BootstrapData::Empty(name),
+            Ok(bootstrap_data::Found::Absent) => BootstrapData::Absent(name),
             Err(error) => BootstrapData::Unreadable { name, error: causes(&error) },
         }
     }

@@ -11,6 +11,7 @@ use beskar7_api::{
     conditions::host as reasons,
 };
 use beskar7_core::host::{
+    boot_parameters::Parameters,
     contact::Trouble,
     hold::{Booting, Hold, is_released},
     plan::{Farewell, Plan, Sight, Switch, Wanted, believable},
@@ -90,9 +91,9 @@ async fn install(
         Ok(armed) => armed,
         Err(trouble) => return Ok(Outcome::Failed(trouble)),
     };
-    let evidence = believable(sighting::seen(&armed));
+    let evidence = believable(wanted, sighting::seen(&armed));
     let booting = Booting::begun(host, claim, now, evidence);
-    let host = match marks.booting(host, &booting).await? {
+    let host = match marks.armed(host, &booting).await? {
         Written::To(host) => host,
         Written::Stale => return Ok(Outcome::Stale),
     };
@@ -117,9 +118,11 @@ async fn make_ready(wanted: &Wanted, known: &Known) -> Result<System, Trouble> {
     let target = match (wanted.method, &wanted.image) {
         (BootMethod::VirtualMedia, Some(image)) => {
             known.put_in(bmc.insert(&off, image, MEDIA).await.map_err(failed)?.path());
-            match &wanted.uefi_target {
-                Some(path) => BootTarget::UefiTarget(path.clone()),
-                None => BootTarget::VirtualCd,
+            match &wanted.parameters {
+                Some(Parameters::UefiTarget { loader, arguments }) => {
+                    BootTarget::UefiTarget(format!("{loader} {}", arguments.join(" ")))
+                }
+                Some(Parameters::Overlay(_)) | None => BootTarget::VirtualCd,
             }
         }
         (BootMethod::PXE | BootMethod::Ipxe, _) => BootTarget::Pxe,

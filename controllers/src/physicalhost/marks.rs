@@ -22,7 +22,17 @@ impl Marks {
         Self { client }
     }
 
-    /// Its machine is about to be turned on.
+    /// Its machine is about to be turned on. What was heard of an earlier boot does not count any more.
+    pub(super) async fn armed(
+        &self,
+        host: &PhysicalHost,
+        booting: &Booting,
+    ) -> Result<Written, ReconcileError> {
+        let annotations = json!({ annotations::BOOTING: booting.to_string(), annotations::HEARD: null });
+        self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
+    }
+
+    /// More is known of the machine that was turned on.
     pub(super) async fn booting(
         &self,
         host: &PhysicalHost,
@@ -38,14 +48,17 @@ impl Marks {
         host: &PhysicalHost,
         claim: &str,
     ) -> Result<Written, ReconcileError> {
-        let annotations = json!({ annotations::PROVISIONED: claim, annotations::BOOTING: null });
+        let annotations =
+            json!({ annotations::PROVISIONED: claim, annotations::BOOTING: null, annotations::HEARD: null });
         self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
     }
 
     /// Its claim is over, and all that was written about it. The fence makes every older decision about it fail.
     pub(super) async fn free(&self, host: &PhysicalHost) -> Result<Written, ReconcileError> {
-        let mut annotations =
-            json!({ annotations::PROVISIONED: null, annotations::BOOTING: null, annotations::RELEASE: null });
+        let mut annotations = json!({
+            annotations::PROVISIONED: null, annotations::BOOTING: null, annotations::HEARD: null,
+            annotations::RELEASE: null,
+        });
         let of_machine = host.status.as_ref().and_then(|status| status.claim_id.as_ref());
         if let (Some(ended), Some(all)) =
             (host.spec.claim_id.as_ref().or(of_machine), annotations.as_object_mut())

@@ -64,7 +64,8 @@ impl MockApiServer {
         );
         let recorder = Recorder::new(client.clone(), Reporter::from("test"));
         let minute = Duration::from_secs(60);
-        let pace = Pace { poll: minute, boot: minute, release: minute };
+        let delivery = beskar7_core::delivery::Delivery::Off;
+        let pace = Pace { poll: minute, boot: minute, release: minute, delivery };
         let machines =
             Feed::new("Beskar7Machine", Api::all(client.clone()), watcher::Config::default()).cache();
         Arc::new(Context::new(

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use beskar7_core::host::Pace;
+use beskar7_core::{delivery::Delivery, host::Pace};
 use kube::{
     Client,
     runtime::events::{Recorder, Reporter},
@@ -36,6 +36,7 @@ pub(super) struct Parts<'a> {
     pub(super) identity: &'a Identity,
     pub(super) health: &'a Health,
     pub(super) metrics: &'a Metrics,
+    pub(super) delivery: Delivery,
 }
 
 /// The controllers that run.
@@ -63,6 +64,7 @@ impl Controllers {
             poll: options.controllers.bmc_poll_interval,
             boot: options.controllers.boot_timeout,
             release: options.controllers.release_timeout,
+            delivery: parts.delivery,
         };
         let hosts = physicalhost::Context::new(
             client.clone(),
@@ -112,7 +114,7 @@ impl Controllers {
             caches.clone(),
             register.clone(),
             freed,
-            (controllers.sync_period, controllers.release_timeout),
+            (controllers.sync_period, controllers.release_timeout, parts.delivery),
         );
         self.tasks.spawn(wakes.run(caches.clone(), register, keys, self.stop.clone()));
         let concurrency = controllers.beskar7machine_concurrency;

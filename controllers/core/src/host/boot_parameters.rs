@@ -4,8 +4,8 @@
 //! installer that waits for a person, or one that installs over a disk by its own defaults.
 //!
 //! There are two ways, and a host says which is its own:
-//! - `ISOOverlay`: our server presents the ISO with its boot loader configuration changed. That works everywhere, and
-//!   needs the boot server, which this version does not have.
+//! - `ISOOverlay`: our server presents the ISO with its boot loader configuration changed. That works with every firmware,
+//!   and needs the boot server.
 //! - `UefiTarget`: the firmware is told, once, to start the boot loader of the inserted ISO by its path, with the
 //!   parameters behind it. Redfish means the property for a device path and nothing else, so this is for hosts that
 //!   somebody tried it on: some BMCs take only paths from their own list, some firmware drops what follows the path,
@@ -21,15 +21,31 @@ use beskar7_api::{
 };
 
 use super::contact::Trouble;
-use crate::{claim::Candidate, kernel_line};
+use crate::{claim::Candidate, delivery::Delivery, kernel_line};
 
-/// What the firmware is told to start instead of the drive: the boot loader that removable media have for the machine's
-/// architecture, and the kernel parameters. Nothing where there are none.
-pub(super) fn uefi_target(
+/// Kernel parameters, each as it stands on the command line, and how they reach the kernel. The placeholder of the
+/// configuration's URL is still in them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Parameters {
+    /// Our server presents the image with them.
+    Overlay(Vec<String>),
+    /// The firmware is told to start the boot loader that removable media have for the machine's architecture, with the
+    /// parameters behind it.
+    UefiTarget {
+        /// The boot loader.
+        loader: &'static str,
+        /// The parameters.
+        arguments: Vec<String>,
+    },
+}
+
+/// How the kernel parameters reach the kernel. Nothing where there are none.
+pub(super) fn parameters(
     host: &PhysicalHost,
     boot: &HostBoot,
     method: BootMethod,
-) -> Result<Option<String>, Trouble> {
+    delivery: Delivery,
+) -> Result<Option<Parameters>, Trouble> {
     if boot.kernel_args.is_empty() {
         return Ok(None);
     }
@@ -37,7 +53,7 @@ pub(super) fn uefi_target(
         BootMethod::VirtualMedia => {}
         BootMethod::Ipxe | BootMethod::PXE | BootMethod::HTTPBoot => {
             return Err(unsupported(
-                "This version can't pass kernel parameters to a machine that boots from the network, so it is not booted: that needs the boot server. Boot from an ISO, or remove the parameters",
+                "This version can't pass kernel parameters to a machine that boots from the network, so it is not booted: boot from an ISO, or remove the parameters",
             ));
         }
         BootMethod::Disk => {
@@ -46,23 +62,31 @@ pub(super) fn uefi_target(
             ));
         }
     }
+    let arguments = quoted(&boot.kernel_args, delivery)?;
     match (host.spec.boot_parameter_mechanism, boot.boot_mode) {
-        (BootParameterMechanism::UefiTarget, BootMode::UEFI) => {}
-        (BootParameterMechanism::UefiTarget, BootMode::Legacy) => {
-            return Err(unsupported(
-                "Kernel parameters are passed by UefiTarget, which a machine that boots by BIOS does not have, so it is not booted: set bootMode: UEFI, or use an ISO that needs no parameters (provisioningMode: PreBakedISO)",
-            ));
+        (BootParameterMechanism::UefiTarget, BootMode::UEFI) => {
+            let loader = loader(Candidate::new(host).architecture)?;
+            Ok(Some(Parameters::UefiTarget { loader, arguments }))
         }
-        (BootParameterMechanism::ISOOverlay, BootMode::UEFI | BootMode::Legacy) => {
-            return Err(unsupported(
-                "This version can't pass kernel parameters by ISO overlay, so the machine is not booted: set bootParameterMechanism: UefiTarget on hosts whose firmware passes them on, or use an ISO that needs no parameters (provisioningMode: PreBakedISO)",
-            ));
-        }
+        (BootParameterMechanism::UefiTarget, BootMode::Legacy) => Err(unsupported(
+            "Kernel parameters are passed by UefiTarget, which a machine that boots by BIOS does not have, so it is not booted: set bootMode: UEFI, set bootParameterMechanism: ISOOverlay on the host, or use an ISO that needs no parameters (provisioningMode: PreBakedISO)",
+        )),
+        (BootParameterMechanism::ISOOverlay, BootMode::UEFI | BootMode::Legacy) => match delivery {
+            Delivery::On { .. } => Ok(Some(Parameters::Overlay(arguments))),
+            Delivery::Off => Err(unsupported(
+                "Kernel parameters are passed by ISO overlay, which needs the boot server, and that is off, so the machine is not booted: start the manager with --boot-url, set bootParameterMechanism: UefiTarget on hosts whose firmware passes them on, or use an ISO that needs no parameters (provisioningMode: PreBakedISO)",
+            )),
+        },
     }
-    let line = kernel_line::line(&boot.kernel_args)
-        .map_err(|error| unsupported(&format!("The machine is not booted: {error}")))?;
-    let loader = loader(Candidate::new(host).architecture)?;
-    Ok(Some(format!("{loader} {line}")))
+}
+
+/// Each as it stands on the command line, if all of them together fit there.
+fn quoted(arguments: &[String], delivery: Delivery) -> Result<Vec<String>, Trouble> {
+    let refused =
+        |error: kernel_line::ArgumentError| unsupported(&format!("The machine is not booted: {error}"));
+    let whole: Vec<String> = arguments.iter().map(|argument| delivery.as_long(argument)).collect();
+    kernel_line::line(&whole).map_err(refused)?;
+    arguments.iter().map(|argument| kernel_line::quote(argument)).collect::<Result<_, _>>().map_err(refused)
 }
 
 /// Where removable media have their boot loader: section 3.5.1.1 of the UEFI specification.

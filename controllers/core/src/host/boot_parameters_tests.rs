@@ -4,7 +4,22 @@ use serde_json::{Value, json};
 
 use super::*;
 
+const ON: Delivery = Delivery::On { url_length: 80 };
+
+/// What firmware is told to start, where it is told that.
 fn target(spec: Value, boot: Value, architecture: Option<&str>) -> Result<Option<String>, Trouble> {
+    Ok(found(spec, boot, architecture, Delivery::Off)?.map(|found| match found {
+        Parameters::UefiTarget { loader, arguments } => format!("{loader} {}", arguments.join(" ")),
+        Parameters::Overlay(arguments) => panic!("{arguments:?}"),
+    }))
+}
+
+fn found(
+    spec: Value,
+    boot: Value,
+    architecture: Option<&str>,
+    delivery: Delivery,
+) -> Result<Option<Parameters>, Trouble> {
     let mut whole =
         json!({"redfishConnection": {"address": "https://10.0.0.1", "credentialsSecretRef": "bmc"}});
     whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
@@ -17,7 +32,7 @@ fn target(spec: Value, boot: Value, architecture: Option<&str>) -> Result<Option
     }))
     .unwrap();
     let boot: HostBoot = serde_json::from_value(boot).unwrap();
-    uefi_target(&host, &boot, boot.method)
+    parameters(&host, &boot, boot.method, delivery)
 }
 
 #[test]
@@ -66,11 +81,11 @@ fn what_cannot_be_passed_on_is_refused_with_what_to_do() {
             "set bootParameterMechanism: UefiTarget on hosts whose firmware",
             false,
         ),
-        (by("ISOOverlay"), iso("UEFI"), Some("amd64"), "can't pass kernel parameters by ISO overlay", false),
+        (by("ISOOverlay"), iso("UEFI"), Some("amd64"), "start the manager with --boot-url", false),
         (by("ISOOverlay"), iso("Legacy"), Some("amd64"), "PreBakedISO", false),
         (by("UefiTarget"), iso("Legacy"), Some("amd64"), "set bootMode: UEFI", false),
         (by("UefiTarget"), iso("UEFI"), None, "set spec.architecture to amd64 or arm64", true),
-        (by("UefiTarget"), boot("iPXE", "UEFI", &["a"]), Some("amd64"), "needs the boot server", false),
+        (by("UefiTarget"), boot("iPXE", "UEFI", &["a"]), Some("amd64"), "boots from the network", false),
         (by("UefiTarget"), boot("PXE", "UEFI", &["a"]), Some("amd64"), "boots from the network", false),
         (by("UefiTarget"), boot("HTTPBoot", "UEFI", &["a"]), Some("amd64"), "boots from the network", false),
         (by("UefiTarget"), boot("Disk", "UEFI", &["a"]), Some("amd64"), "remove them", false),
@@ -88,4 +103,18 @@ fn what_cannot_be_passed_on_is_refused_with_what_to_do() {
         assert!(refused.message.contains(told), "{spec} {boot}: {}", refused.message);
         assert!(refused.message.contains("not booted") || passes, "{}", refused.message);
     }
+}
+
+#[test]
+fn our_server_passes_them_on_with_any_firmware() {
+    let args = json!(["config_url={{configURL}}/kairos", "dyndbg=file a +p"]);
+    for mode in ["UEFI", "Legacy"] {
+        let boot = json!({"bootMode": mode, "kernelArgs": args});
+        let found = found(json!({}), boot, None, ON).unwrap();
+        let expected = ["config_url={{configURL}}/kairos", r#"dyndbg="file a +p""#].map(ToOwned::to_owned);
+        assert_eq!(found, Some(Parameters::Overlay(expected.into())), "{mode}");
+    }
+    let long = json!({"kernelArgs": [format!("a={{{{configURL}}}}{}", "b".repeat(1970))]});
+    let refused = found(json!({}), long, None, ON).unwrap_err();
+    assert!(refused.message.contains("2052 bytes"), "the URL counts as long as it will be: {refused:?}");
 }

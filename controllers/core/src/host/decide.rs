@@ -15,9 +15,10 @@ use super::connection::{Secrets, Settings, settings};
 use super::contact::{Contact, Parts, Trouble};
 use super::events::events;
 use super::hold::{Hold, Progress, consumer_is_missing, is_released};
-use super::plan::{Farewell, Plan, Sight, plan, plan_without_contact};
+use super::plan::{Farewell, Means, Plan, Sight, plan, plan_without_contact};
 use super::standing::standing;
 use crate::conditions::{Finding, Truth, set};
+use crate::delivery::Delivery;
 use crate::events::Event;
 
 /// Somebody is expected to create or complete a Secret: look more often, but less and less.
@@ -51,6 +52,8 @@ pub struct Pace {
     pub boot: Duration,
     /// For a machine to be turned off and emptied, before a deletion goes on without it.
     pub release: Duration,
+    /// Whether there is a boot server.
+    pub delivery: Delivery,
 }
 
 /// What follows.
@@ -205,7 +208,9 @@ fn next_plan(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timestam
         (Contact::NotTried | Contact::Failed(_), _) => without,
         // The BMC answers, and what it is told does not come about: not for ever, either.
         (Contact::Answered(_), Some(_)) if without == Plan::LetGo(Farewell::GivenUp) => without,
-        (Contact::Answered(sighting), _) => plan(host, sighting.seen, now, pace.boot),
+        (Contact::Answered(sighting), _) => {
+            plan(host, sighting.seen, now, Means { patience: pace.boot, delivery: pace.delivery })
+        }
     }
 }
 

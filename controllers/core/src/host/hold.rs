@@ -68,18 +68,31 @@ pub fn is_released(host: &PhysicalHost) -> bool {
 /// How a boot can be seen, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Evidence {
+    /// It called home.
+    Home,
+    /// Its Node is in its cluster.
+    Node,
+    /// It read the configuration that our server has for it.
+    Configuration,
     /// The BMC tells how far the boot has come.
     Progress,
+    /// Its boot loader read what our server changed in the image.
+    Image,
     /// The one-time override is used up.
     Override,
 }
 
 impl Evidence {
-    const ALL: [Self; 2] = [Self::Progress, Self::Override];
+    const ALL: [Self; 6] =
+        [Self::Home, Self::Node, Self::Configuration, Self::Progress, Self::Image, Self::Override];
 
     const fn word(self) -> &'static str {
         match self {
+            Self::Home => "home",
+            Self::Node => "node",
+            Self::Configuration => "configuration",
             Self::Progress => "progress",
+            Self::Image => "image",
             Self::Override => "override",
         }
     }

@@ -15,15 +15,20 @@ use beskar7_api::{
 use jiff::Timestamp;
 
 use super::{
-    boot_parameters::uefi_target,
+    boot_parameters::{Parameters, parameters},
     contact::Trouble,
+    heard::{Heard, Word},
     hold::{Booting, Evidence, Hold, Progress, is_released},
 };
+use crate::delivery::{Delivery, Way, way};
 
 /// For so long after a machine was turned on, nothing that it runs can have taken its medium out.
 const EARLY: Duration = Duration::from_secs(60);
 /// How often a machine is made ready for one claim, when its BMC loses the medium.
 const MOST_TRIES: u32 = 5;
+/// For so long after it read its configuration a machine may read it again: its boot counts as seen, and the
+/// configuration is closed, only then. Some read it in every stage of an installation.
+const SETTLES: Duration = Duration::from_secs(300);
 
 /// What the BMC shows of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,8 +63,10 @@ pub struct Wanted {
     pub method: BootMethod,
     /// How firmware starts.
     pub mode: BootMode,
-    /// What firmware is told to start from the ISO, with kernel parameters behind it; nothing where there are none.
-    pub uefi_target: Option<String>,
+    /// Kernel parameters, and how they reach the kernel; nothing where there are none.
+    pub parameters: Option<Parameters>,
+    /// How it gets its configuration from us, if it does.
+    pub configuration: Option<Way>,
 }
 
 /// How a boot counts as seen.
@@ -142,9 +149,18 @@ pub enum Switch {
     Off,
 }
 
-/// What follows for the machine. A boot is awaited for as long as `patience`.
+/// How a machine is provisioned here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Means {
+    /// For so long a boot is awaited.
+    pub patience: Duration,
+    /// Whether there is a boot server.
+    pub delivery: Delivery,
+}
+
+/// What follows for the machine.
 #[must_use]
-pub fn plan(host: &PhysicalHost, seen: Seen, now: Timestamp, patience: Duration) -> Plan {
+pub fn plan(host: &PhysicalHost, seen: Seen, now: Timestamp, means: Means) -> Plan {
     if host.spec.externally_provisioned {
         let deleted = host.metadata.deletion_timestamp.is_some();
         return if deleted { Plan::LetGo(Farewell::Clean) } else { Plan::Watch };
@@ -155,8 +171,8 @@ pub fn plan(host: &PhysicalHost, seen: Seen, now: Timestamp, patience: Duration)
         Hold::Leaving => Plan::Deprovision,
         Hold::Cleaned => Plan::ClearClaim,
         Hold::Held { claim } => match Progress::of(host, claim) {
-            Progress::NotBegun => begin(host),
-            Progress::Booting(booting) => await_boot(host, booting, seen, now, patience),
+            Progress::NotBegun => begin(host, means.delivery),
+            Progress::Booting(booting) => await_boot(host, booting, seen, now, means),
             Progress::Seen => keep(host, seen.power),
         },
     }
@@ -181,11 +197,11 @@ pub fn plan_without_contact(host: &PhysicalHost, now: Timestamp, patience: Durat
     }
 }
 
-fn begin(host: &PhysicalHost) -> Plan {
+fn begin(host: &PhysicalHost, delivery: Delivery) -> Plan {
     if host.spec.online == Some(false) {
         return Plan::WaitForConsumer;
     }
-    match wanted(host) {
+    match wanted(host, delivery) {
         Ok(Some(wanted)) => Plan::Install(wanted),
         Ok(None) => Plan::WaitForConsumer,
         Err(trouble) => Plan::Refuse(trouble),
@@ -193,21 +209,35 @@ fn begin(host: &PhysicalHost) -> Plan {
 }
 
 /// What the consumer wants booted, if it has said so.
-fn wanted(host: &PhysicalHost) -> Result<Option<Wanted>, Trouble> {
-    let image = host.spec.boot_iso_source.clone().filter(|url| !url.is_empty());
+fn wanted(host: &PhysicalHost, delivery: Delivery) -> Result<Option<Wanted>, Trouble> {
+    let Some((method, image)) = medium(host) else { return Ok(None) };
     let boot = host.spec.boot.clone().unwrap_or_default();
-    // A consumer that names an ISO and nothing else wants it as virtual media.
+    let configuration = way(&boot);
+    if configuration.is_some() && delivery == Delivery::Off {
+        return Err(Trouble {
+            reason: reasons::BOOT_SERVER_OFF,
+            message: "The machine is not booted: its configuration comes from the boot server, which is off. Start the manager with --boot-url".to_owned(),
+            passes: false,
+        });
+    }
+    let parameters = parameters(host, &boot, method, delivery)?;
+    Ok(Some(Wanted { image, method, mode: boot.boot_mode, parameters, configuration }))
+}
+
+/// From where the consumer wants its machine to boot, and its image; nothing where it has not said so. A consumer that
+/// names an ISO and nothing else wants it as virtual media.
+fn medium(host: &PhysicalHost) -> Option<(BootMethod, Option<String>)> {
+    let image = host.spec.boot_iso_source.clone().filter(|url| !url.is_empty());
     let method = match (&host.spec.boot, &image) {
         (Some(boot), _) => boot.method,
         (None, Some(_)) => BootMethod::VirtualMedia,
-        (None, None) => return Ok(None),
+        (None, None) => return None,
     };
     match (method, &image) {
-        (BootMethod::VirtualMedia, None) => Ok(None),
+        (BootMethod::VirtualMedia, None) => None,
         (BootMethod::VirtualMedia, Some(_))
         | (BootMethod::Ipxe | BootMethod::PXE | BootMethod::HTTPBoot | BootMethod::Disk, _) => {
-            let uefi_target = uefi_target(host, &boot, method)?;
-            Ok(Some(Wanted { image, method, mode: boot.boot_mode, uefi_target }))
+            Some((method, image))
         }
     }
 }
@@ -216,57 +246,112 @@ fn wanted(host: &PhysicalHost) -> Result<Option<Wanted>, Trouble> {
 #[must_use]
 pub fn may_lose_its_medium(host: &PhysicalHost) -> bool {
     let Hold::Held { claim } = Hold::of(host) else { return false };
-    let boots_from_medium = matches!(wanted(host), Ok(Some(Wanted { method: BootMethod::VirtualMedia, .. })));
+    let boots_from_medium = matches!(medium(host), Some((BootMethod::VirtualMedia, _)));
     boots_from_medium && matches!(Progress::of(host, claim), Progress::Booting(_))
 }
 
-fn await_boot(host: &PhysicalHost, booting: Booting, seen: Seen, now: Timestamp, patience: Duration) -> Plan {
+fn await_boot(host: &PhysicalHost, booting: Booting, seen: Seen, now: Timestamp, means: Means) -> Plan {
+    let heard = Heard::of(host, &booting.claim);
     match seen.power {
         PowerState::Off if host.spec.online == Some(false) => Plan::WaitForConsumer,
         // Nobody saw it run: whatever was lost meanwhile, medium or override, is put back.
-        PowerState::Off if !booting.on => begin(host),
+        PowerState::Off if !booting.on && heard.is_empty() => begin(host, means.delivery),
         PowerState::Off => Plan::TurnOn,
-        PowerState::On if lost_its_medium(&booting, seen, now) => begin_again(host, &booting),
-        PowerState::On => await_boot_of_running(booting, seen, now, patience),
+        PowerState::On if lost_its_medium(&booting, &heard, seen, now) => {
+            begin_again(host, &booting, means.delivery)
+        }
+        PowerState::On => await_boot_of_running(booting, &heard, seen, now, means.patience),
         PowerState::PoweringOn | PowerState::PoweringOff | PowerState::Paused | PowerState::Unknown => {
             Plan::AwaitBoot
         }
     }
 }
 
-fn await_boot_of_running(booting: Booting, seen: Seen, now: Timestamp, patience: Duration) -> Plan {
+fn await_boot_of_running(
+    booting: Booting,
+    heard: &Heard,
+    seen: Seen,
+    now: Timestamp,
+    patience: Duration,
+) -> Plan {
+    if let Some(evidence) = proof(&booting, heard, seen, now, patience) {
+        return Plan::WriteSeen(Sight::By(evidence));
+    }
     let is_over = booting.is_over(now, patience);
-    let believed = |evidence: Evidence| booting.evidence.contains(&evidence) && shows(evidence, seen);
-    if believed(Evidence::Progress) {
-        return Plan::WriteSeen(Sight::By(Evidence::Progress));
-    }
-    // The override is used up in firmware already: where better evidence may come, it is waited for.
-    let may_improve = booting.evidence.contains(&Evidence::Progress) && !is_over;
-    if believed(Evidence::Override) && !may_improve {
-        return Plan::WriteSeen(Sight::By(Evidence::Override));
-    }
-    match (is_over, booting.on) {
+    let settling = heard.has(Word::Configuration);
+    match (is_over && !settling, booting.on) {
+        (true, true | false) if booting.evidence == [Evidence::Configuration] => not_read(),
         (true, true | false) => Plan::WriteSeen(Sight::Unobservable),
         (false, false) => Plan::NoteOn(booting.seen_on()),
         (false, true) => Plan::AwaitBoot,
     }
 }
 
+/// By what the boot counts as seen, if it does.
+fn proof(
+    booting: &Booting,
+    heard: &Heard,
+    seen: Seen,
+    now: Timestamp,
+    patience: Duration,
+) -> Option<Evidence> {
+    // Whoever says so knows this claim's secret, or carries its name: nothing else can be meant.
+    for (word, evidence) in [(Word::Home, Evidence::Home), (Word::Node, Evidence::Node)] {
+        if heard.has(word) {
+            return Some(evidence);
+        }
+    }
+    let is_over = booting.is_over(now, patience);
+    let expects = |evidence: Evidence| booting.evidence.contains(&evidence);
+    if expects(Evidence::Configuration) {
+        if let Some(read) = heard.since(Word::Configuration) {
+            return has_passed(read, now, SETTLES).then_some(Evidence::Configuration);
+        }
+        // That something boots is not enough: it needs its configuration, which closes when its boot was seen.
+        if !is_over {
+            return None;
+        }
+    }
+    let shown = |evidence: Evidence| expects(evidence) && shows(evidence, heard, seen);
+    if shown(Evidence::Progress) {
+        return Some(Evidence::Progress);
+    }
+    // The others are seen in firmware already: where better evidence may come, it is waited for.
+    let may_improve = expects(Evidence::Progress) && !is_over;
+    [Evidence::Image, Evidence::Override].into_iter().find(|evidence| shown(*evidence) && !may_improve)
+}
+
+fn has_passed(since: Timestamp, now: Timestamp, time: Duration) -> bool {
+    Duration::try_from(now.duration_since(since)).is_ok_and(|waited| waited >= time)
+}
+
+/// It runs, and has not asked for what it needs. It is not called provisioned: as it is it never becomes a node.
+fn not_read() -> Plan {
+    Plan::Refuse(Trouble {
+        reason: reasons::CONFIGURATION_NOT_READ,
+        message: "The machine was turned on and has not read its configuration. Look at its console: whether the image reads the kernel parameters of its osFamily, and whether the machine reaches the boot server at --boot-url. It can still read it until --configuration-timeout has passed; then delete the machine that holds the host".to_owned(),
+        passes: true,
+    })
+}
+
 /// Whether a machine lost its medium before it booted from it: it would come up with what is on its disk, and be taken
 /// for what was asked. Later an empty drive says nothing: installers eject what they came from.
-fn lost_its_medium(booting: &Booting, seen: Seen, now: Timestamp) -> bool {
-    let can_tell = |evidence| booting.evidence.contains(&evidence) && !shows(evidence, seen);
-    let has_not_booted = match booting.evidence.contains(&Evidence::Progress) {
-        true => can_tell(Evidence::Progress),
-        false => can_tell(Evidence::Override),
-    };
+fn lost_its_medium(booting: &Booting, heard: &Heard, seen: Seen, now: Timestamp) -> bool {
+    if !heard.is_empty() {
+        return false;
+    }
+    // A configuration on a medium may be read by nobody but the BMC: that it was not read tells only where nothing else
+    // could.
+    let telling = booting.evidence.iter().filter(|evidence| **evidence != Evidence::Configuration).min();
+    let best = telling.or(booting.evidence.first());
+    let has_not_booted = best.is_some_and(|best| !shows(*best, heard, seen));
     seen.medium == Some(false) && (has_not_booted || !booting.is_over(now, EARLY))
 }
 
 /// From the beginning, but not for ever.
-fn begin_again(host: &PhysicalHost, booting: &Booting) -> Plan {
+fn begin_again(host: &PhysicalHost, booting: &Booting, delivery: Delivery) -> Plan {
     if booting.tries < MOST_TRIES {
-        return begin(host);
+        return begin(host, delivery);
     }
     Plan::Refuse(Trouble {
         reason: reasons::MEDIUM_LOST,
@@ -279,20 +364,34 @@ fn begin_again(host: &PhysicalHost, booting: &Booting) -> Plan {
 }
 
 /// Whether this shows that the operating system was started.
-fn shows(evidence: Evidence, seen: Seen) -> bool {
+fn shows(evidence: Evidence, heard: &Heard, seen: Seen) -> bool {
     match evidence {
+        Evidence::Home => heard.has(Word::Home),
+        Evidence::Node => heard.has(Word::Node),
+        Evidence::Configuration => heard.has(Word::Configuration),
         Evidence::Progress => seen.boot == Some(Boot::OperatingSystem),
+        Evidence::Image => heard.has(Word::Image),
         Evidence::Override => seen.armed == Some(false),
     }
 }
 
-/// What can be believed of a boot, by what the BMC shows while the machine is off and armed: an old boot that is still
-/// shown would be taken for the new one.
+/// What can be believed of a boot, by what is wanted and by what the BMC shows while the machine is off and armed: an
+/// old boot that is still shown would be taken for the new one.
 #[must_use]
-pub fn believable(off_and_armed: Seen) -> Vec<Evidence> {
+pub fn believable(wanted: &Wanted, off_and_armed: Seen) -> Vec<Evidence> {
     let mut evidence = Vec::new();
+    match wanted.configuration {
+        // Nothing less will do: it asks our server, or it is not what was wanted.
+        Some(Way::Url) => return vec![Evidence::Configuration],
+        // A BMC may have read all of it before the machine does.
+        Some(Way::Volume(_)) => evidence.push(Evidence::Configuration),
+        None => {}
+    }
     if matches!(off_and_armed.boot, Some(Boot::NotBegun | Boot::Firmware)) {
         evidence.push(Evidence::Progress);
+    }
+    if matches!(wanted.parameters, Some(Parameters::Overlay(_))) {
+        evidence.push(Evidence::Image);
     }
     if off_and_armed.armed == Some(true) {
         evidence.push(Evidence::Override);

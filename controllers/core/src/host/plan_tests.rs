@@ -1,6 +1,6 @@
 //! Tables over the plan for a machine.
 
-use beskar7_api::annotations::{BOOTING, PROVISIONED, RELEASE};
+use beskar7_api::annotations::{BOOTING, HEARD, PROVISIONED, RELEASE};
 use serde_json::{Value, json};
 
 use super::*;
@@ -34,8 +34,11 @@ fn seen(power: PowerState) -> Seen {
 
 /// What is planned this long after the mark was written.
 fn planned(host: &PhysicalHost, seen: Seen, waited: i64) -> Plan {
-    plan(host, seen, Timestamp::from_second(100 + waited).unwrap(), PATIENCE)
+    plan(host, seen, Timestamp::from_second(100 + waited).unwrap(), OFF)
 }
+
+const OFF: Means = Means { patience: PATIENCE, delivery: Delivery::Off };
+const ON: Means = Means { patience: PATIENCE, delivery: Delivery::On { url_length: 80 } };
 
 #[test]
 fn a_host_that_nobody_holds_is_watched() {
@@ -72,7 +75,8 @@ fn a_claim_is_begun_when_it_says_what_to_boot() {
         image: Some(ISO.into()),
         method: BootMethod::VirtualMedia,
         mode: BootMode::UEFI,
-        uefi_target: None,
+        parameters: None,
+        configuration: None,
     };
     assert_eq!(begun(json!({})), Plan::Install(iso.clone()));
     assert_eq!(begun(json!({"online": true})), Plan::Install(iso));
@@ -105,7 +109,11 @@ fn a_machine_is_booted_with_its_kernel_parameters_or_not_at_all() {
     let Plan::Install(wanted) = planned(spec("UefiTarget", json!({})), json!({})) else {
         panic!("the firmware passes them on")
     };
-    assert_eq!(wanted.uefi_target.as_deref(), Some(r"\EFI\BOOT\BOOTX64.EFI a=b c"));
+    let expected = Parameters::UefiTarget {
+        loader: r"\EFI\BOOT\BOOTX64.EFI",
+        arguments: vec!["a=b".into(), "c".into()],
+    };
+    assert_eq!(wanted.parameters, Some(expected));
     assert_eq!(wanted.image.as_deref(), Some(ISO));
     let refused = planned(spec("ISOOverlay", json!({})), json!({}));
     assert_eq!(refused.refusal().map(|trouble| trouble.reason), Some("BootParametersUnsupported"));
@@ -231,11 +239,94 @@ fn an_installed_machine_is_touched_only_when_its_consumer_says_so() {
 
 #[test]
 fn only_what_does_not_show_an_old_boot_is_believed() {
-    let off = |armed, boot| believable(Seen { power: PowerState::Off, armed, boot, medium: None });
+    let wanted = |spec: Value| {
+        let planned = plan(&host(held(spec), json!({})), seen(PowerState::Off), Timestamp::UNIX_EPOCH, ON);
+        let Plan::Install(wanted) = planned else { panic!("{planned:?}") };
+        wanted
+    };
+    let plain = wanted(json!({}));
+    let off = |armed, boot| believable(&plain, Seen { power: PowerState::Off, armed, boot, medium: None });
     assert_eq!(off(Some(true), Some(Boot::NotBegun)), [Evidence::Progress, Evidence::Override]);
     assert_eq!(off(Some(true), Some(Boot::OperatingSystem)), [Evidence::Override]);
     assert_eq!(off(Some(false), Some(Boot::Firmware)), [Evidence::Progress]);
     assert_eq!(off(None, None), []);
+    let told = Seen { power: PowerState::Off, armed: Some(true), boot: Some(Boot::NotBegun), medium: None };
+    let all = |spec: Value| believable(&wanted(spec), told);
+    let (progress, image, used) = (Evidence::Progress, Evidence::Image, Evidence::Override);
+    assert_eq!(all(json!({"boot": {"kernelArgs": ["a=b"]}})), [progress, image, used]);
+    assert_eq!(all(json!({"boot": {"kernelArgs": ["a={{configURL}}"]}})), [Evidence::Configuration]);
+    assert_eq!(
+        all(json!({"boot": {"configVolume": "cidata"}})),
+        [Evidence::Configuration, progress, used],
+        "a BMC may have read all of it already"
+    );
+}
+
+#[test]
+fn what_is_heard_of_a_machine_counts_more_than_what_its_bmc_shows() {
+    let on = |armed, boot| Seen { power: PowerState::On, armed, boot, medium: None };
+    let quiet = on(Some(true), Some(Boot::Firmware));
+    let by = |evidence| Plan::WriteSeen(Sight::By(evidence));
+    let (ours, volume) = ("c 100 on configuration", "c 100 on configuration progress override");
+    for (mark, heard, seen, waited, expected) in [
+        (ours, "c home=101", quiet, 1, by(Evidence::Home)),
+        (ours, "c node=101", quiet, 1, by(Evidence::Node)),
+        ("c 100 on progress", "c home=101", quiet, 1, by(Evidence::Home)),
+        ("c 100 on", "c node=101", quiet, 1, by(Evidence::Node)),
+        // It may read it again in the next stage.
+        (ours, "c configuration=200", quiet, 100, Plan::AwaitBoot),
+        (ours, "c configuration=200", quiet, 399, Plan::AwaitBoot),
+        (ours, "c configuration=200", quiet, 400, by(Evidence::Configuration)),
+        (ours, "c configuration=690", quiet, 600, Plan::AwaitBoot),
+        (volume, "c configuration=200", on(Some(false), Some(Boot::OperatingSystem)), 100, Plan::AwaitBoot),
+        // What boots without its configuration is not what was wanted.
+        (ours, "", on(Some(false), Some(Boot::OperatingSystem)), 599, Plan::AwaitBoot),
+        (volume, "", on(Some(false), Some(Boot::OperatingSystem)), 599, Plan::AwaitBoot),
+        (volume, "", on(Some(false), Some(Boot::OperatingSystem)), 600, by(Evidence::Progress)),
+        (volume, "", on(Some(true), None), 600, Plan::WriteSeen(Sight::Unobservable)),
+        // The loader runs in firmware: where the BMC tells more, that is waited for.
+        ("c 100 on image override", "c image=101", quiet, 1, by(Evidence::Image)),
+        ("c 100 on progress image", "c image=101", quiet, 1, Plan::AwaitBoot),
+        ("c 100 on progress image", "c image=101", quiet, 600, by(Evidence::Image)),
+        // Of another claim.
+        (ours, "old home=101", quiet, 1, Plan::AwaitBoot),
+        // What was heard of has run: it is turned on, and not begun again.
+        ("c 100 configuration", "c configuration=101", seen(PowerState::Off), 1, Plan::TurnOn),
+    ] {
+        let host = host(held(json!({})), json!({BOOTING: mark, HEARD: heard}));
+        let planned = plan(&host, seen, Timestamp::from_second(100 + waited).unwrap(), ON);
+        assert_eq!(planned, expected, "{mark} {heard} {seen:?} after {waited} s");
+    }
+    let silent = host(held(json!({})), json!({BOOTING: ours}));
+    let told = plan(&silent, quiet, Timestamp::from_second(700).unwrap(), ON);
+    assert_eq!(told.refusal().map(|trouble| trouble.reason), Some("ConfigurationNotRead"));
+}
+
+#[test]
+fn nothing_is_begun_that_needs_a_boot_server_where_there_is_none() {
+    for boot in [json!({"kernelArgs": ["a={{configURL}}"]}), json!({"configVolume": "cidata"})] {
+        let host = host(held(json!({"boot": boot})), json!({}));
+        let off = plan(&host, seen(PowerState::Off), Timestamp::UNIX_EPOCH, OFF);
+        assert_eq!(off.refusal().map(|trouble| trouble.reason), Some("BootServerOff"), "{boot}");
+        let on = plan(&host, seen(PowerState::Off), Timestamp::UNIX_EPOCH, ON);
+        assert!(matches!(on, Plan::Install(_)), "{boot}: {on:?}");
+    }
+}
+
+#[test]
+fn an_empty_drive_means_what_the_way_of_the_configuration_lets_it_mean() {
+    let empty = |armed, boot| Seen { power: PowerState::On, armed, boot, medium: Some(false) };
+    for (mark, heard, seen, waited, again) in [
+        ("c 100 on configuration", "", empty(None, None), 300, true),
+        ("c 100 on configuration", "c configuration=200", empty(None, None), 110, false),
+        // Nobody but the BMC may read a volume: that it was not read says nothing.
+        ("c 100 on configuration progress", "", empty(None, Some(Boot::OperatingSystem)), 300, false),
+        ("c 100 on configuration progress", "", empty(None, Some(Boot::Firmware)), 300, true),
+    ] {
+        let host = host(held(json!({})), json!({BOOTING: mark, HEARD: heard}));
+        let planned = planned(&host, seen, waited);
+        assert_eq!(matches!(planned, Plan::Install(_)), again, "{mark} {heard} {waited}: {planned:?}");
+    }
 }
 
 #[test]
@@ -271,7 +362,7 @@ fn a_deleted_host_waits_for_its_consumer_then_is_cleaned_and_not_for_ever() {
         ),
     ] {
         let host = deleted(spec.clone(), status.clone());
-        assert_eq!(plan(&host, seen(PowerState::On), at(1), PATIENCE), answers, "{spec}");
+        assert_eq!(plan(&host, seen(PowerState::On), at(1), OFF), answers, "{spec}");
         assert_eq!(plan_without_contact(&host, at(599), PATIENCE), silent, "{spec}");
         assert_eq!(plan_without_contact(&host, at(600), PATIENCE), in_the_end, "{spec}");
     }

@@ -12,16 +12,20 @@ use super::{
     contact::{Contact, Sighting, Trouble},
     plan::{Boot, Seen},
 };
-use crate::{claim::samples::merge, conditions::get};
+use crate::{claim::samples::merge, conditions::get, delivery::Delivery};
 
-pub(super) const PACE: Pace =
-    Pace { poll: Duration::from_secs(60), boot: Duration::from_secs(600), release: Duration::from_secs(600) };
+pub(super) const PACE: Pace = Pace {
+    poll: Duration::from_secs(60),
+    boot: Duration::from_secs(600),
+    release: Duration::from_secs(600),
+    delivery: Delivery::Off,
+};
 
-pub(super) fn at(second: i64) -> Timestamp {
+pub(crate) fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-pub(super) fn host(spec: Value, status: Value) -> PhysicalHost {
+pub(crate) fn host(spec: Value, status: Value) -> PhysicalHost {
     let mut whole =
         json!({"redfishConnection": {"address": "https://10.0.0.1", "credentialsSecretRef": "bmc"}});
     merge(&mut whole, spec);
@@ -82,11 +86,11 @@ pub(super) fn silent(passes: bool) -> Observed {
     Observed { contact: Contact::Failed(trouble), ..complete() }
 }
 
-pub(super) fn held() -> Value {
+pub(crate) fn held() -> Value {
     json!({"consumerRef": {"kind": "Beskar7Machine", "namespace": "metal", "name": "m"}, "claimID": "c", "bootIsoSource": "http://i/x.iso"})
 }
 
-pub(super) fn with_annotations(mut host: PhysicalHost, annotations: &[(&str, &str)]) -> PhysicalHost {
+pub(crate) fn with_annotations(mut host: PhysicalHost, annotations: &[(&str, &str)]) -> PhysicalHost {
     let owned = annotations.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     host.metadata.annotations = Some(owned.collect());
     host

@@ -4,6 +4,7 @@ use beskar7_api::{HostState, PhysicalHost, PhysicalHostStatus, annotations, cond
 
 use super::contact::{Contact, Trouble};
 use super::decide::Observed;
+use super::heard::{Heard, Word};
 use super::hold::{Evidence, Hold, Progress, consumer_is_missing};
 use super::plan::{Plan, Sight};
 use crate::claim::Kept;
@@ -183,9 +184,7 @@ fn provisioned(
         Progress::Booting(_) | Progress::NotBegun if trouble.is_some() => {
             trouble.map_or_else(|| not(reasons::PROVISIONING, ""), Trouble::finding)
         }
-        Progress::Booting(_) => {
-            not(reasons::PROVISIONING, "It was turned on; its boot has not been seen yet")
-        }
+        Progress::Booting(_) => not(reasons::PROVISIONING, on_its_way(&Heard::of(host, claim))),
         Progress::NotBegun if *plan == Plan::WaitForConsumer => {
             not(reasons::WAITING_FOR_BOOT_INFO, "Its consumer has not said what to boot, or wants it off")
         }
@@ -193,11 +192,30 @@ fn provisioned(
     }
 }
 
+/// How far a machine has come whose boot does not count as seen yet.
+fn on_its_way(heard: &Heard) -> &'static str {
+    if heard.has(Word::Configuration) {
+        "It has read its configuration; its call, or its Node, is awaited"
+    } else if heard.has(Word::Image) {
+        "Its boot loader has started; its boot has not been seen yet"
+    } else {
+        "It was turned on; its boot has not been seen yet"
+    }
+}
+
 /// How the boot was seen is told once; afterwards what was told stays.
 fn seen(status: &PhysicalHostStatus, sight: Option<Sight>) -> Finding {
     let told =
         get(&status.conditions, reasons::PROVISIONED).filter(|told| told.status == Truth::True.as_str());
-    let known = [reasons::BOOT_PROGRESS_SEEN, reasons::OVERRIDE_USED, reasons::BOOT_UNOBSERVABLE];
+    let known = [
+        reasons::CALLED_HOME,
+        reasons::NODE_SEEN,
+        reasons::CONFIGURATION_READ,
+        reasons::BOOT_PROGRESS_SEEN,
+        reasons::IMAGE_READ,
+        reasons::OVERRIDE_USED,
+        reasons::BOOT_UNOBSERVABLE,
+    ];
     let before = known.into_iter().find(|known| told.is_some_and(|told| told.reason == *known));
     let reason = sight.map(reason_of).or(before).unwrap_or(reasons::BOOT_SEEN);
     Finding { truth: Truth::True, reason, message: String::new() }
@@ -206,7 +224,11 @@ fn seen(status: &PhysicalHostStatus, sight: Option<Sight>) -> Finding {
 /// The word for a sight.
 const fn reason_of(sight: Sight) -> &'static str {
     match sight {
+        Sight::By(Evidence::Home) => reasons::CALLED_HOME,
+        Sight::By(Evidence::Node) => reasons::NODE_SEEN,
+        Sight::By(Evidence::Configuration) => reasons::CONFIGURATION_READ,
         Sight::By(Evidence::Progress) => reasons::BOOT_PROGRESS_SEEN,
+        Sight::By(Evidence::Image) => reasons::IMAGE_READ,
         Sight::By(Evidence::Override) => reasons::OVERRIDE_USED,
         Sight::Unobservable => reasons::BOOT_UNOBSERVABLE,
     }

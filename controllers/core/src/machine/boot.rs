@@ -2,12 +2,13 @@
 
 use beskar7_api::{
     Beskar7MachineSpec,
-    boot::{BootMethod, BootParameterMechanism},
-    machine::ProvisioningMode,
+    boot::{BootMethod, BootMode, BootParameterMechanism},
+    machine::{OsFamily, ProvisioningMode},
     physical_host::HostBoot,
 };
 
-use super::parameters;
+use super::parameters::{self, BootstrapData};
+use crate::delivery::{Delivery, way};
 
 /// What is written into a host for a machine, beside who holds it.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,28 +17,37 @@ pub struct Order {
     pub boot_iso_source: Option<String>,
     /// What else is wanted of the boot.
     pub boot: HostBoot,
+    /// The ways by which kernel parameters may reach the kernel; nothing, when none are needed.
+    pub parameters_by: Option<&'static [BootParameterMechanism]>,
+    /// What the Machine's bootstrap data must be, where the machine is given it.
+    pub bootstrap: Option<Form>,
 }
 
-impl Order {
-    /// The ways by which kernel parameters may reach the kernel; nothing, when none are needed.
-    #[must_use]
-    pub fn parameters_by(&self) -> Option<&'static [BootParameterMechanism]> {
-        (!self.boot.kernel_args.is_empty()).then_some(&[BootParameterMechanism::UefiTarget])
-    }
+/// What a machine makes of its Machine's bootstrap data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// It reads cloud-config.
+    CloudConfig,
+    /// It reads Ignition.
+    Ignition,
+    /// It reads what the bootstrap provider of its own system writes, and neither of the others.
+    Own,
+    /// Nobody knows but who wrote its kernel parameters, or made its image.
+    Any,
 }
 
 /// What a spec asks to be booted.
 ///
 /// # Errors
 /// It can't be carried out: why, and what to write instead.
-pub fn order(spec: &Beskar7MachineSpec) -> Result<Order, String> {
+pub fn order(spec: &Beskar7MachineSpec, delivery: Delivery) -> Result<Order, String> {
     let kernel_args = match spec.provisioning_mode {
         ProvisioningMode::PreBakedISO => Vec::new(),
-        ProvisioningMode::RemoteConfig => parameters(spec)?,
+        ProvisioningMode::RemoteConfig => parameters(spec, delivery)?,
         ProvisioningMode::PXE | ProvisioningMode::Ipxe | ProvisioningMode::HTTPBoot => {
             return Err(
-                "Booting from the network needs the boot server, which this version does not have: use \
-                        provisioningMode PreBakedISO or RemoteConfig"
+                "Booting from the network needs a part of the boot server that this version does not have: \
+                        use provisioningMode PreBakedISO or RemoteConfig"
                     .to_owned(),
             );
         }
@@ -47,15 +57,57 @@ pub fn order(spec: &Beskar7MachineSpec) -> Result<Order, String> {
                 .to_owned());
         }
     };
+    if spec.config_volume.is_some() && delivery == Delivery::Off {
+        return Err(
+            "configVolume is made by the boot server, which is off: start the manager with --boot-url, or \
+                    use an ISO that holds its configuration"
+                .to_owned(),
+        );
+    }
+    let boot = HostBoot {
+        method: BootMethod::VirtualMedia,
+        boot_mode: spec.boot_mode,
+        kernel_args,
+        config_volume: spec.config_volume,
+        configuration_ref: None,
+    };
     Ok(Order {
         boot_iso_source: Some(iso(spec)?),
-        boot: HostBoot {
-            method: BootMethod::VirtualMedia,
-            boot_mode: spec.boot_mode,
-            kernel_args,
-            configuration_ref: None,
-        },
+        parameters_by: parameters_by(&boot, delivery),
+        bootstrap: way(&boot).map(|_| form(spec)),
+        boot,
     })
+}
+
+/// Our server passes kernel parameters on with any firmware; where it is off, only some firmware does.
+fn parameters_by(boot: &HostBoot, delivery: Delivery) -> Option<&'static [BootParameterMechanism]> {
+    use BootParameterMechanism::{ISOOverlay, UefiTarget};
+    if boot.kernel_args.is_empty() {
+        return None;
+    }
+    Some(match (delivery, boot.boot_mode) {
+        (Delivery::On { .. }, BootMode::UEFI) => &[ISOOverlay, UefiTarget],
+        (Delivery::On { .. }, BootMode::Legacy) => &[ISOOverlay],
+        (Delivery::Off, BootMode::UEFI | BootMode::Legacy) => &[UefiTarget],
+    })
+}
+
+fn form(spec: &Beskar7MachineSpec) -> Form {
+    let family = match spec.provisioning_mode {
+        ProvisioningMode::RemoteConfig => spec.os_family.unwrap_or(OsFamily::Other),
+        // What reads a volume is inside of the image.
+        ProvisioningMode::PreBakedISO
+        | ProvisioningMode::PXE
+        | ProvisioningMode::Ipxe
+        | ProvisioningMode::HTTPBoot
+        | ProvisioningMode::DiskImage => OsFamily::Other,
+    };
+    match parameters::row(family).bootstrap {
+        BootstrapData::CloudConfig | BootstrapData::Autoinstall => Form::CloudConfig,
+        BootstrapData::Ignition => Form::Ignition,
+        BootstrapData::OwnProvider => Form::Own,
+        BootstrapData::NeedsConfigUrl(_) | BootstrapData::AsKernelArgsSay => Form::Any,
+    }
 }
 
 /// The ISO, by a URL that a BMC can read from.
@@ -77,74 +129,17 @@ fn iso(spec: &Beskar7MachineSpec) -> Result<String, String> {
     }
 }
 
-fn parameters(spec: &Beskar7MachineSpec) -> Result<Vec<String>, String> {
+fn parameters(spec: &Beskar7MachineSpec, delivery: Delivery) -> Result<Vec<String>, String> {
     let Some(family) = spec.os_family else {
         return Err(
             "osFamily is missing: RemoteConfig must know which kernel parameters the operating system reads"
                 .to_owned(),
         );
     };
-    parameters::parameters(family, spec.config_url.as_deref(), &spec.kernel_args)
+    parameters::parameters(family, spec.config_url.as_deref(), &spec.kernel_args, delivery)
         .map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
-mod tests {
-    use beskar7_api::boot::BootMode;
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    fn ordered(spec: Value) -> Result<Order, String> {
-        order(&serde_json::from_value(spec).unwrap())
-    }
-
-    #[test]
-    fn a_pre_baked_iso_is_booted_as_it_is() {
-        let spec =
-            json!({"provisioningMode": "PreBakedISO", "imageURL": "https://x/y.iso", "bootMode": "Legacy"});
-        let order = ordered(spec).unwrap();
-        assert_eq!(order.boot_iso_source.as_deref(), Some("https://x/y.iso"));
-        assert_eq!((order.boot.method, order.boot.boot_mode), (BootMethod::VirtualMedia, BootMode::Legacy));
-        assert_eq!(order.parameters_by(), None, "any host will do");
-    }
-
-    #[test]
-    fn a_remote_configuration_needs_a_host_that_passes_parameters() {
-        let order = ordered(json!({
-            "provisioningMode": "RemoteConfig", "imageURL": "http://x/y.iso", "osFamily": "kairos",
-            "configURL": "http://x/c.yaml", "kernelArgs": ["console=ttyS0"],
-        }))
-        .unwrap();
-        let args = &order.boot.kernel_args;
-        assert!(args.contains(&"config_url=http://x/c.yaml".to_owned()), "{args:?}");
-        assert!(args.contains(&"console=ttyS0".to_owned()), "{args:?}");
-        assert_eq!(order.parameters_by(), Some([BootParameterMechanism::UefiTarget].as_slice()));
-    }
-
-    #[test]
-    fn what_cannot_be_carried_out_says_what_to_write_instead() {
-        let iso = "https://x/y.iso";
-        for (spec, told) in [
-            (json!({"provisioningMode": "PreBakedISO", "imageURL": "file:///y.iso"}), "web server"),
-            (json!({"provisioningMode": "PreBakedISO", "imageURL": "oci://x/y"}), "http://"),
-            (json!({"provisioningMode": "PreBakedISO"}), "imageURL is missing"),
-            (json!({"provisioningMode": "iPXE", "kernel": "http://x/k"}), "PreBakedISO or RemoteConfig"),
-            (json!({"provisioningMode": "PXE", "kernel": "http://x/k"}), "PreBakedISO or RemoteConfig"),
-            (json!({"provisioningMode": "HTTPBoot", "kernel": "http://x/k"}), "PreBakedISO or RemoteConfig"),
-            (json!({"provisioningMode": "DiskImage", "imageURL": iso}), "PreBakedISO or RemoteConfig"),
-            (json!({"provisioningMode": "RemoteConfig", "imageURL": iso}), "osFamily is missing"),
-            (json!({"provisioningMode": "RemoteConfig", "imageURL": iso, "osFamily": "kairos"}), "configURL"),
-        ] {
-            let error = ordered(spec.clone()).unwrap_err();
-            assert!(error.contains(told), "{spec}: {error}");
-        }
-        for scheme in ["http", "https", "ftp", "HTTP"] {
-            let image = format!("{scheme}://x/y.iso");
-            assert!(
-                ordered(json!({"provisioningMode": "PreBakedISO", "imageURL": image})).is_ok(),
-                "{scheme}"
-            );
-        }
-    }
-}
+#[path = "boot_tests.rs"]
+mod tests;

@@ -3,6 +3,7 @@
 use beskar7_api::{Beskar7Cluster, Beskar7Machine, annotations, cluster_api, conditions::machine as reasons};
 
 use super::boot::order;
+use crate::delivery::Delivery;
 
 /// The Machine that owns a Beskar7Machine.
 #[derive(Debug, Clone, Copy)]
@@ -54,26 +55,6 @@ impl Obstacle {
     }
 }
 
-/// What was found of the Secret with a Machine's bootstrap data.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BootstrapData {
-    /// There is none, and none is wanted.
-    NotWanted,
-    /// It is there.
-    There,
-    /// No such Secret.
-    Absent(String),
-    /// The Secret has no data under `value`.
-    Empty(String),
-    /// It can't be read.
-    Unreadable {
-        /// The Secret.
-        name: String,
-        /// Why.
-        error: String,
-    },
-}
-
 /// Why a machine is to be left as it is, if it is: paused, by itself or with its Cluster.
 #[must_use]
 pub fn on_hold(machine: &Beskar7Machine, cluster: Option<&cluster_api::Cluster>) -> Option<String> {
@@ -88,7 +69,7 @@ pub fn on_hold(machine: &Beskar7Machine, cluster: Option<&cluster_api::Cluster>)
 
 /// What stands in the way of looking for a host, in the order of the contract; nothing, when it may.
 #[must_use]
-pub fn obstacle(machine: &Beskar7Machine, around: &Surroundings<'_>) -> Option<Obstacle> {
+pub fn obstacle(machine: &Beskar7Machine, around: &Surroundings<'_>, delivery: Delivery) -> Option<Obstacle> {
     let owner = match around.owner {
         Owner::There(owner) => owner,
         Owner::Unset => {
@@ -114,39 +95,13 @@ pub fn obstacle(machine: &Beskar7Machine, around: &Surroundings<'_>) -> Option<O
         let told = "The Machine's bootstrap data is not made yet: its bootstrap configuration says why";
         return Some(Obstacle::watched(reasons::WAITING_FOR_BOOTSTRAP_DATA, told));
     }
-    let unusable = order(&machine.spec).err()?;
+    let unusable = order(&machine.spec, delivery).err()?;
     Some(Obstacle::watched(reasons::SPEC_NOT_USABLE, unusable))
 }
 
 fn infrastructure_provisioned(cluster: &cluster_api::Cluster) -> bool {
     let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
     initialization.is_some_and(|initialization| initialization.infrastructure_provisioned == Some(true))
-}
-
-/// The Secret with a Machine's bootstrap data, if it has one.
-#[must_use]
-pub fn bootstrap_secret<'a>(around: &Surroundings<'a>) -> Option<&'a str> {
-    around.machine()?.spec.bootstrap.data_secret_name.as_deref().filter(|name| !name.is_empty())
-}
-
-impl BootstrapData {
-    /// What stands in the way, if it is not as it should be. A machine that is booted without its data never becomes a
-    /// node, so no host is taken for it.
-    #[must_use]
-    pub fn obstacle(&self) -> Option<Obstacle> {
-        let message = match self {
-            Self::NotWanted | Self::There => return None,
-            Self::Absent(name) => format!(
-                "The Secret {name} with the Machine's bootstrap data does not exist any more: delete the Machine, or \
-                 restore the Secret"
-            ),
-            Self::Empty(name) => format!("The Secret {name} holds no bootstrap data under the key value"),
-            Self::Unreadable { name, error } => {
-                format!("The Secret {name} with the Machine's bootstrap data can't be read: {error}")
-            }
-        };
-        Some(Obstacle { reason: reasons::BOOTSTRAP_SECRET_NOT_USABLE, message, unwatched: true })
-    }
 }
 
 #[cfg(test)]

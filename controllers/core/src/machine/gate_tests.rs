@@ -10,7 +10,7 @@ use super::{
 #[test]
 fn nothing_stands_in_the_way_of_a_machine_that_has_all_it_needs() {
     let (owner, cluster, ours) = (owner(json!({})), cluster(json!({})), infrastructure(json!({})));
-    assert_eq!(obstacle(&machine(json!({})), &around(&owner, &cluster, &ours)), None);
+    assert_eq!(obstacle(&machine(json!({})), &around(&owner, &cluster, &ours), Delivery::Off), None);
 }
 
 #[test]
@@ -26,7 +26,8 @@ fn what_is_missing_is_told_in_the_order_of_the_contract() {
         (&unusable, &json!({}), &json!({}), reasons::SPEC_NOT_USABLE),
     ] {
         let (owner, cluster) = (owner(owned.clone()), cluster(of_cluster.clone()));
-        let found = obstacle(&machine(spec.clone()), &around(&owner, &cluster, &ours)).unwrap();
+        let found =
+            obstacle(&machine(spec.clone()), &around(&owner, &cluster, &ours), Delivery::Off).unwrap();
         assert_eq!((found.reason, found.unwatched), (reason, false), "{found:?}");
     }
 
@@ -35,7 +36,7 @@ fn what_is_missing_is_told_in_the_order_of_the_contract() {
     let gone = Surroundings { owner: Owner::Gone("m"), ..nobody };
     let owner = owner(json!({}));
     let clusterless = Surroundings { owner: Owner::There(&owner), ..nobody };
-    let reason = |around| obstacle(&machine, &around).unwrap().reason;
+    let reason = |around| obstacle(&machine, &around, Delivery::Off).unwrap().reason;
     assert_eq!(reason(nobody), reasons::WAITING_FOR_OWNER_MACHINE);
     assert_eq!(reason(gone), reasons::WAITING_FOR_OWNER_MACHINE);
     assert_eq!(reason(clusterless), reasons::WAITING_FOR_CLUSTER_INFRASTRUCTURE);
@@ -45,26 +46,7 @@ fn what_is_missing_is_told_in_the_order_of_the_contract() {
 fn an_empty_name_means_that_no_bootstrap_data_is_wanted() {
     let empty = owner(json!({"spec": {"bootstrap": {"dataSecretName": ""}}}));
     let (cluster, ours) = (cluster(json!({})), infrastructure(json!({})));
-    assert_eq!(obstacle(&machine(json!({})), &around(&empty, &cluster, &ours)), None);
-    assert_eq!(bootstrap_secret(&around(&empty, &cluster, &ours)), None);
-    let named = owner(json!({}));
-    assert_eq!(bootstrap_secret(&around(&named, &cluster, &ours)), Some("boot"));
-}
-
-#[test]
-fn bootstrap_data_that_is_not_as_it_should_be_is_looked_at_again() {
-    let name = || "boot".to_owned();
-    assert_eq!(BootstrapData::There.obstacle(), None);
-    assert_eq!(BootstrapData::NotWanted.obstacle(), None);
-    for data in [
-        BootstrapData::Absent(name()),
-        BootstrapData::Empty(name()),
-        BootstrapData::Unreadable { name: name(), error: "forbidden".to_owned() },
-    ] {
-        let found = data.obstacle().unwrap();
-        assert!(found.unwatched && found.message.contains("Secret boot"), "{found:?}");
-        assert_eq!(found.reason, reasons::BOOTSTRAP_SECRET_NOT_USABLE);
-    }
+    assert_eq!(obstacle(&machine(json!({})), &around(&empty, &cluster, &ours), Delivery::Off), None);
 }
 
 #[test]

@@ -6,10 +6,10 @@ use std::fmt;
 
 use beskar7_api::machine::OsFamily;
 
-use crate::kernel_line::{self, ArgumentError};
-
-/// What stands for the URL of the configuration.
-const PLACEHOLDER: &str = "{{configURL}}";
+use crate::{
+    delivery::{Delivery, PLACEHOLDER},
+    kernel_line::{self, ArgumentError},
+};
 
 /// Which URLs Ignition reads, on every operating system that has it.
 const IGNITION: &str = "https://coreos.github.io/ignition/supported-platforms/";
@@ -155,12 +155,12 @@ pub const fn row(family: OsFamily) -> Row {
 pub enum ParameterError {
     /// There is no configURL, and the family needs one.
     NoConfigUrl(OsFamily),
+    /// There is no configURL, and no boot server that could deliver the bootstrap data.
+    NoBootServer(OsFamily),
     /// The family can't read such a URL.
     Scheme(OsFamily, String),
     /// There is something in the URL that does not belong into one.
     Characters(String),
-    /// A parameter names the configURL, and there is none.
-    NothingToFillIn(String),
     /// A parameter means the configURL, and does not say it as it must.
     Misspelt(String),
     /// No parameter names the configURL.
@@ -173,25 +173,25 @@ impl fmt::Display for ParameterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoConfigUrl(family) => {
-                write!(
-                    f,
-                    "osFamily {} reads its configuration from configURL, which is empty. Set configURL",
-                    family.name()
-                )?;
-                match row(*family).bootstrap {
-                    BootstrapData::NeedsConfigUrl(file) => {
-                        write!(f, " to {file}: there is no other way to configure it")
-                    }
+                let file = match row(*family).bootstrap {
+                    BootstrapData::NeedsConfigUrl(file) => file,
                     BootstrapData::CloudConfig
                     | BootstrapData::Autoinstall
                     | BootstrapData::Ignition
                     | BootstrapData::OwnProvider
-                    | BootstrapData::AsKernelArgsSay => write!(
-                        f,
-                        ": delivering the Machine's bootstrap data needs the boot server, which this version does not have"
-                    ),
-                }
+                    | BootstrapData::AsKernelArgsSay => "its configuration",
+                };
+                write!(
+                    f,
+                    "osFamily {} reads its configuration from configURL, which is empty. Set configURL to {file}: there is no other way to configure it",
+                    family.name()
+                )
             }
+            Self::NoBootServer(family) => write!(
+                f,
+                "configURL is empty, so a machine of osFamily {} is given its Machine's bootstrap data by the boot server, which is off: start the manager with --boot-url, or set configURL",
+                family.name()
+            ),
             Self::Scheme(family, url) => write!(
                 f,
                 "osFamily {} can't read the configURL {url:?}: write one that begins with {}, or say where its configuration is by osFamily other and kernelArgs",
@@ -206,10 +206,6 @@ impl fmt::Display for ParameterError {
             Self::Characters(url) => write!(
                 f,
                 "the configURL {url:?} has a space, a quote or another character in it that no URL has: write it as a %-escape"
-            ),
-            Self::NothingToFillIn(argument) => write!(
-                f,
-                "the kernel parameter {argument:?} names {PLACEHOLDER}, and there is no configURL: set configURL, or take the parameter out of kernelArgs"
             ),
             Self::Misspelt(argument) => write!(
                 f,
@@ -227,7 +223,8 @@ impl fmt::Display for ParameterError {
 impl std::error::Error for ParameterError {}
 
 /// The kernel parameters of an installation that reads its configuration from a URL: those of its family, then the
-/// user's own, each as it stands on the kernel's command line.
+/// user's own, each as it stands on the kernel's command line. Where the configuration is ours, its URL is still a
+/// placeholder.
 ///
 /// # Errors
 /// There is no URL where one is needed, it can't be used, or a parameter can't be a kernel's.
@@ -235,26 +232,50 @@ pub fn parameters(
     family: OsFamily,
     config_url: Option<&str>,
     kernel_args: &[String],
+    delivery: Delivery,
 ) -> Result<Vec<String>, ParameterError> {
-    let row = row(family);
-    let url = config_url.filter(|url| !url.is_empty());
-    match url {
-        Some(url) => {
-            check(family, url)?;
-            let named = |argument: &String| argument.contains(PLACEHOLDER);
-            if row.parameters.is_empty() && !kernel_args.iter().any(named) {
-                return Err(ParameterError::NowhereToPut);
-            }
-        }
-        None if row.parameters.is_empty() => {}
-        None => return Err(ParameterError::NoConfigUrl(family)),
-    }
-    let of_family = url.map(|url| row.names.of(url));
-    let its_own = row.parameters.iter().map(|argument| fill_in(argument, of_family.as_deref()));
-    let the_users = kernel_args.iter().map(|argument| fill_in(argument, url));
-    let all: Vec<String> = its_own.chain(the_users).collect::<Result<_, _>>()?;
-    kernel_line::line(&all).map_err(ParameterError::Argument)?;
+    let all = match config_url.filter(|url| !url.is_empty()) {
+        Some(url) => theirs(family, url, kernel_args)?,
+        None => ours(family, kernel_args, delivery)?,
+    };
+    let whole: Vec<String> = all.iter().map(|argument| delivery.as_long(argument)).collect();
+    kernel_line::line(&whole).map_err(ParameterError::Argument)?;
     Ok(all)
+}
+
+/// With the configuration at a URL that the user gives.
+fn theirs(family: OsFamily, url: &str, kernel_args: &[String]) -> Result<Vec<String>, ParameterError> {
+    check(family, url)?;
+    let row = row(family);
+    let named = |argument: &String| argument.contains(PLACEHOLDER);
+    if row.parameters.is_empty() && !kernel_args.iter().any(named) {
+        return Err(ParameterError::NowhereToPut);
+    }
+    let of_family = row.names.of(url);
+    let its_own = row.parameters.iter().map(|argument| fill_in(argument, &of_family));
+    its_own.chain(kernel_args.iter().map(|argument| fill_in(argument, url))).collect()
+}
+
+/// With the Machine's bootstrap data, where our server has it for the machine.
+fn ours(family: OsFamily, kernel_args: &[String], delivery: Delivery) -> Result<Vec<String>, ParameterError> {
+    let row = row(family);
+    let path = match row.bootstrap {
+        BootstrapData::CloudConfig => "/kairos",
+        BootstrapData::Autoinstall => "/autoinstall/",
+        BootstrapData::Ignition => "/ignition",
+        BootstrapData::OwnProvider => "/talos",
+        BootstrapData::AsKernelArgsSay => "",
+        BootstrapData::NeedsConfigUrl(_) => return Err(ParameterError::NoConfigUrl(family)),
+    };
+    let named = |argument: &str| argument.contains(PLACEHOLDER);
+    let asks = row.parameters.iter().any(|argument| named(argument))
+        || kernel_args.iter().any(|argument| named(argument));
+    if asks && delivery == Delivery::Off {
+        return Err(ParameterError::NoBootServer(family));
+    }
+    let of_family = format!("{PLACEHOLDER}{path}");
+    let its_own = row.parameters.iter().map(|argument| fill_in(argument, &of_family));
+    its_own.chain(kernel_args.iter().map(|argument| fill_in(argument, PLACEHOLDER))).collect()
 }
 
 impl Named {
@@ -279,19 +300,12 @@ fn check(family: OsFamily, url: &str) -> Result<(), ParameterError> {
     }
 }
 
-fn fill_in(argument: &str, url: Option<&str>) -> Result<String, ParameterError> {
+fn fill_in(argument: &str, url: &str) -> Result<String, ParameterError> {
     let rest = argument.replace(PLACEHOLDER, "").to_ascii_lowercase();
     if rest.contains("{{") && rest.contains("configurl") {
         return Err(ParameterError::Misspelt(argument.to_owned()));
     }
-    let filled = match url {
-        Some(url) => argument.replace(PLACEHOLDER, url),
-        None if argument.contains(PLACEHOLDER) => {
-            return Err(ParameterError::NothingToFillIn(argument.to_owned()));
-        }
-        None => argument.to_owned(),
-    };
-    kernel_line::quote(&filled).map_err(ParameterError::Argument)
+    kernel_line::quote(&argument.replace(PLACEHOLDER, url)).map_err(ParameterError::Argument)
 }
 
 #[cfg(test)]

@@ -3,6 +3,12 @@
 use super::*;
 
 const URL: &str = "http://10.0.0.1/c";
+const ON: Delivery = Delivery::On { url_length: 80 };
+
+/// With a boot server.
+fn parameters(family: OsFamily, url: Option<&str>, args: &[String]) -> Result<Vec<String>, ParameterError> {
+    super::parameters(family, url, args, ON)
+}
 
 fn args(args: &[&str]) -> Vec<String> {
     args.iter().map(ToString::to_string).collect()
@@ -100,18 +106,7 @@ fn a_directory_ends_in_one_slash_unless_there_is_a_query() {
 
 #[test]
 fn what_cannot_work_is_refused_before_a_machine_boots() {
-    let bootstrap = "Set configURL: delivering the Machine's bootstrap data needs the boot server, which this version does not have";
     for (family, url, kernel_args, told) in [
-        (OsFamily::Kairos, None, vec![], bootstrap),
-        (OsFamily::Kairos, Some(""), vec![], bootstrap),
-        (OsFamily::Ubuntu, None, vec!["quiet"], bootstrap),
-        (
-            OsFamily::Flatcar,
-            None,
-            vec![],
-            "osFamily flatcar reads its configuration from configURL, which is empty",
-        ),
-        (OsFamily::Talos, None, vec![], bootstrap),
         (
             OsFamily::Debian,
             None,
@@ -137,12 +132,6 @@ fn what_cannot_work_is_refused_before_a_machine_boots() {
         (OsFamily::Kairos, Some("http://h/à"), vec![], "%-escape"),
         (
             OsFamily::Other,
-            None,
-            vec!["c={{configURL}}"],
-            "names {{configURL}}, and there is no configURL: set configURL, or",
-        ),
-        (
-            OsFamily::Other,
             Some(URL),
             vec!["quiet"],
             "nothing says where configURL goes: write {{configURL}} into one of the kernelArgs",
@@ -164,6 +153,19 @@ fn what_cannot_work_is_refused_before_a_machine_boots() {
         assert!(refused.contains(told), "{family:?} {url:?} {kernel_args:?}: {refused}");
         assert!(!refused.contains('\n'), "{refused}");
     }
+    for family in [OsFamily::Kairos, OsFamily::Ubuntu, OsFamily::Flatcar, OsFamily::Talos] {
+        for url in [None, Some("")] {
+            let refused = super::parameters(family, url, &[], Delivery::Off).unwrap_err();
+            assert_eq!(refused, ParameterError::NoBootServer(family));
+        }
+    }
+    let own = super::parameters(OsFamily::Other, None, &args(&["c={{configURL}}"]), Delivery::Off);
+    assert_eq!(own, Err(ParameterError::NoBootServer(OsFamily::Other)));
+    let of_length = |length: usize| {
+        super::parameters(OsFamily::Kairos, None, &[], Delivery::On { url_length: length }).map(|_| ())
+    };
+    assert_eq!(of_length(2047 - "config_url=/kairos".len()), Ok(()), "the URL counts as long as it will be");
+    assert_eq!(of_length(2030), Err(ParameterError::Argument(ArgumentError::TooLong(2048))));
     let long = format!("http://h/{}", "a".repeat(2040));
     let refused = parameters(OsFamily::Kairos, Some(&long), &[]).unwrap_err();
     assert_eq!(refused, ParameterError::Argument(ArgumentError::TooLong(2060)));

@@ -77,7 +77,7 @@ impl Wanting {
             selector: selector.map(|selector| selector.labels.clone()),
             requirements: machine.spec.hardware_requirements.clone(),
             zone: owner.and_then(|owner| owner.spec.failure_domain.clone()),
-            parameters_by: order.and_then(Order::parameters_by),
+            parameters_by: order.and_then(|order| order.parameters_by),
             reservation: None,
         }
     }

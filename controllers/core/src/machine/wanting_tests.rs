@@ -26,8 +26,11 @@ fn a_wish_is_made_of_the_machine_its_owner_and_the_pool() {
         cluster(json!({})),
         infrastructure(json!({"spec": {"hostPool": {"selector": {"matchLabels": {"pool": "x"}}}}})),
     );
-    let wanting =
-        Wanting::new(&machine, &around(&owner, &cluster, &ours), order(&machine.spec).ok().as_ref());
+    let wanting = Wanting::new(
+        &machine,
+        &around(&owner, &cluster, &ours),
+        order(&machine.spec, crate::delivery::Delivery::Off).ok().as_ref(),
+    );
     let wish = wanting.wish();
     let verdict = |patch| judge(&wish, &Candidate::new(&host("h", patch)));
     let good = json!({"metadata": {"labels": {"pool": "x"}}});

@@ -1,0 +1,144 @@
+//! What of a machine's configuration comes from our own boot server, and when it is given out.
+//!
+//! The URL of that configuration is a capability: it is made where it is used, and stands nowhere. What consumers write
+//! has a placeholder for it.
+
+use std::time::Duration;
+
+use beskar7_api::{PhysicalHost, boot::ConfigVolume, physical_host::HostBoot};
+use jiff::Timestamp;
+
+use crate::host::hold::{Booting, Hold, Progress};
+
+/// What stands for the URL of the configuration in kernel parameters.
+pub const PLACEHOLDER: &str = "{{configURL}}";
+
+/// Whether there is a boot server that hosts reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// There is none.
+    Off,
+    /// There is one.
+    On {
+        /// How long the URL of a configuration is. All are equally long.
+        url_length: usize,
+    },
+}
+
+impl Delivery {
+    /// A parameter as long as it will be on the kernel's command line.
+    #[must_use]
+    pub fn as_long(self, argument: &str) -> String {
+        match self {
+            Self::Off => argument.to_owned(),
+            Self::On { url_length } => argument.replace(PLACEHOLDER, &"x".repeat(url_length)),
+        }
+    }
+}
+
+/// How a machine gets its configuration from us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// It asks for it, by a URL in its kernel parameters.
+    Url,
+    /// It finds it on a second medium.
+    Volume(ConfigVolume),
+}
+
+/// How a machine gets its configuration from us, if it does.
+#[must_use]
+pub fn way(boot: &HostBoot) -> Option<Way> {
+    let by_url = || boot.kernel_args.iter().any(|argument| argument.contains(PLACEHOLDER));
+    match boot.config_volume {
+        Some(volume) => Some(Way::Volume(volume)),
+        None => by_url().then_some(Way::Url),
+    }
+}
+
+/// Whether a host's configuration is given out to who asks for it under this claim: from when its machine is about to
+/// be turned on for it, until its boot was seen, or `limit` has passed.
+#[must_use]
+pub fn configuration_is_open(host: &PhysicalHost, claim: &str, now: Timestamp, limit: Duration) -> bool {
+    booting(host, claim).is_some_and(|booting| !booting.is_over(now, limit))
+}
+
+/// Whether the medium with a host's configuration is given out under this claim. A BMC may read it when it is inserted,
+/// and that is before the machine is turned on.
+#[must_use]
+pub fn volume_is_open(host: &PhysicalHost, claim: &str, now: Timestamp, limit: Duration) -> bool {
+    match held(host, claim) {
+        Some(Progress::NotBegun) => true,
+        Some(Progress::Booting(booting)) => !booting.is_over(now, limit),
+        Some(Progress::Seen) | None => false,
+    }
+}
+
+/// Whether a host's image is given out under this claim: for as long as it is held, because what runs may read from its
+/// medium at any time.
+#[must_use]
+pub fn image_is_open(host: &PhysicalHost, claim: &str) -> bool {
+    held(host, claim).is_some()
+}
+
+/// The mark of a machine that boots for this claim.
+#[must_use]
+pub fn booting(host: &PhysicalHost, claim: &str) -> Option<Booting> {
+    match held(host, claim) {
+        Some(Progress::Booting(booting)) => Some(booting),
+        Some(Progress::NotBegun | Progress::Seen) | None => None,
+    }
+}
+
+fn held(host: &PhysicalHost, claim: &str) -> Option<Progress> {
+    match Hold::of(host) {
+        Hold::Held { claim: holder } if holder == claim => Some(Progress::of(host, claim)),
+        Hold::Held { .. } | Hold::Free | Hold::Kept(_) | Hold::Leaving | Hold::Cleaned | Hold::OnHold => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use beskar7_api::annotations::{BOOTING, PROVISIONED, RELEASE};
+    use serde_json::json;
+
+    use super::*;
+    use crate::host::samples::{at, held as held_spec, host, with_annotations};
+
+    const LIMIT: Duration = Duration::from_secs(3600);
+
+    #[test]
+    fn what_is_given_out_follows_the_claim() {
+        // (what stands on the host, second): configuration, volume, image
+        for (marks, second, claim, expected) in [
+            (vec![], 0, "c", [false, true, true]),
+            (vec![(BOOTING, "c 100")], 100, "c", [true, true, true]),
+            (vec![(BOOTING, "c 100 on try-2 configuration")], 3699, "c", [true, true, true]),
+            (vec![(BOOTING, "c 100 on")], 3700, "c", [false, false, true]),
+            // An old mark is none.
+            (vec![(BOOTING, "old 100")], 100, "c", [false, true, true]),
+            (vec![(PROVISIONED, "c")], 100, "c", [false, false, true]),
+            (vec![(PROVISIONED, "c"), (BOOTING, "c 100")], 100, "c", [false, false, true]),
+            (vec![(BOOTING, "c 100")], 100, "old", [false, false, false]),
+            (vec![(BOOTING, "c 100"), (RELEASE, "c")], 100, "c", [false, false, false]),
+        ] {
+            let host = with_annotations(host(held_spec(), json!(null)), &marks);
+            let found = [
+                configuration_is_open(&host, claim, at(second), LIMIT),
+                volume_is_open(&host, claim, at(second), LIMIT),
+                image_is_open(&host, claim),
+            ];
+            assert_eq!(found, expected, "{marks:?} {second} {claim}");
+        }
+        let free = host(json!({}), json!(null));
+        assert!(!image_is_open(&free, "c") && !volume_is_open(&free, "c", at(0), LIMIT));
+    }
+
+    #[test]
+    fn how_a_configuration_reaches_its_machine() {
+        let way = |boot: serde_json::Value| way(&serde_json::from_value(boot).unwrap());
+        assert_eq!(way(json!({"kernelArgs": ["a=b"]})), None);
+        assert_eq!(way(json!({"kernelArgs": ["a=b", "c={{configURL}}/ignition"]})), Some(Way::Url));
+        assert_eq!(way(json!({"configVolume": "cidata"})), Some(Way::Volume(ConfigVolume::Cidata)));
+        assert_eq!(way(json!({"configVolume": "config-2"})), Some(Way::Volume(ConfigVolume::Config2)));
+    }
+}

@@ -1,0 +1,100 @@
+//! What machines have booted.
+
+use beskar7_api::boot::ConfigVolume;
+use serde_json::{Value, json};
+
+use super::*;
+
+const ON: Delivery = Delivery::On { url_length: 80 };
+const ISO: &str = "https://x/y.iso";
+
+fn ordered(spec: Value, delivery: Delivery) -> Result<Order, String> {
+    order(&serde_json::from_value(spec).unwrap(), delivery)
+}
+
+#[test]
+fn a_pre_baked_iso_is_booted_as_it_is() {
+    let spec = json!({"provisioningMode": "PreBakedISO", "imageURL": ISO, "bootMode": "Legacy"});
+    let order = ordered(spec, Delivery::Off).unwrap();
+    assert_eq!(order.boot_iso_source.as_deref(), Some(ISO));
+    assert_eq!((order.boot.method, order.boot.boot_mode), (BootMethod::VirtualMedia, BootMode::Legacy));
+    assert_eq!(
+        (order.parameters_by, order.bootstrap),
+        (None, None),
+        "any host and any bootstrap data will do"
+    );
+}
+
+#[test]
+fn a_remote_configuration_needs_a_host_that_gets_its_parameters() {
+    use BootParameterMechanism::{ISOOverlay, UefiTarget};
+    let spec = |mode: &str| {
+        json!({
+            "provisioningMode": "RemoteConfig", "imageURL": "http://x/y.iso", "osFamily": "kairos",
+            "configURL": "http://x/c.yaml", "kernelArgs": ["console=ttyS0"], "bootMode": mode,
+        })
+    };
+    for (delivery, mode, by) in [
+        (Delivery::Off, "UEFI", [UefiTarget].as_slice()),
+        (ON, "UEFI", &[ISOOverlay, UefiTarget]),
+        (ON, "Legacy", &[ISOOverlay]),
+    ] {
+        let order = ordered(spec(mode), delivery).unwrap();
+        assert_eq!(order.boot.kernel_args, ["config_url=http://x/c.yaml", "console=ttyS0"]);
+        assert_eq!((order.parameters_by, order.bootstrap), (Some(by), None), "{mode}");
+    }
+}
+
+#[test]
+fn without_a_config_url_the_bootstrap_data_is_delivered_in_the_form_that_the_system_reads() {
+    for (family, argument, form) in [
+        ("kairos", "config_url={{configURL}}/kairos", Form::CloudConfig),
+        ("ubuntu", "ds=nocloud;s={{configURL}}/autoinstall/", Form::CloudConfig),
+        ("flatcar", "ignition.config.url={{configURL}}/ignition", Form::Ignition),
+        ("fedora-coreos", "ignition.config.url={{configURL}}/ignition", Form::Ignition),
+        ("LeapMicro", "ignition.config.url={{configURL}}/ignition", Form::Ignition),
+        ("talos", "talos.config={{configURL}}/talos", Form::Own),
+        ("other", "my.config={{configURL}}/user-data", Form::Any),
+    ] {
+        let own = if family == "other" { vec![argument] } else { vec![] };
+        let spec = json!({"provisioningMode": "RemoteConfig", "imageURL": ISO, "osFamily": family, "kernelArgs": own});
+        let order = ordered(spec.clone(), ON).unwrap();
+        assert!(order.boot.kernel_args.contains(&argument.to_owned()), "{family}: {:?}", order.boot);
+        assert_eq!(order.bootstrap, Some(form), "{family}");
+        let error = ordered(spec, Delivery::Off).unwrap_err();
+        assert!(error.contains("--boot-url") && error.contains("configURL"), "{family}: {error}");
+    }
+    let of_volume = json!({"provisioningMode": "PreBakedISO", "imageURL": ISO, "configVolume": "cidata"});
+    let order = ordered(of_volume.clone(), ON).unwrap();
+    assert_eq!((order.boot.config_volume, order.bootstrap), (Some(ConfigVolume::Cidata), Some(Form::Any)));
+    assert!(ordered(of_volume, Delivery::Off).unwrap_err().contains("--boot-url"));
+}
+
+#[test]
+fn what_cannot_be_carried_out_says_what_to_write_instead() {
+    let remote = |more: Value| {
+        let mut spec = json!({"provisioningMode": "RemoteConfig", "imageURL": ISO});
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        spec
+    };
+    for (spec, told) in [
+        (json!({"provisioningMode": "PreBakedISO", "imageURL": "file:///y.iso"}), "web server"),
+        (json!({"provisioningMode": "PreBakedISO", "imageURL": "oci://x/y"}), "http://"),
+        (json!({"provisioningMode": "PreBakedISO"}), "imageURL is missing"),
+        (json!({"provisioningMode": "iPXE", "kernel": "http://x/k"}), "PreBakedISO or RemoteConfig"),
+        (json!({"provisioningMode": "PXE", "kernel": "http://x/k"}), "PreBakedISO or RemoteConfig"),
+        (json!({"provisioningMode": "HTTPBoot", "kernel": "http://x/k"}), "PreBakedISO or RemoteConfig"),
+        (json!({"provisioningMode": "DiskImage", "imageURL": ISO}), "PreBakedISO or RemoteConfig"),
+        (remote(json!({})), "osFamily is missing"),
+        (remote(json!({"osFamily": "debian"})), "Set configURL to a preseed file"),
+        (remote(json!({"osFamily": "rhel"})), "Set configURL to a kickstart file"),
+    ] {
+        let error = ordered(spec.clone(), ON).unwrap_err();
+        assert!(error.contains(told), "{spec}: {error}");
+    }
+    for scheme in ["http", "https", "ftp", "HTTP"] {
+        let image = format!("{scheme}://x/y.iso");
+        let spec = json!({"provisioningMode": "PreBakedISO", "imageURL": image});
+        assert!(ordered(spec, Delivery::Off).is_ok(), "{scheme}");
+    }
+}
