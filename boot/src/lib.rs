@@ -3,7 +3,9 @@
 //! Today it only says that it is there. It knows nothing of the API server: what it serves will be handed to it.
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests may panic"))]
 
+pub mod ranges;
 pub mod source;
+pub mod upstream;
 
 use std::io;
 

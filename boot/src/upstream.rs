@@ -1,0 +1,98 @@
+//! Images from where they are: read by range, pinned to what was there when they were opened, and kept in a cache where
+//! there is one. Nothing here knows what an image holds, or who reads it.
+
+mod addresses;
+mod cache;
+mod error;
+mod hosts;
+mod partial;
+mod pin;
+mod remote;
+mod settings;
+mod targets;
+mod web;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use url::Url;
+
+use self::cache::Cache;
+use self::error::shown;
+pub use self::error::{UpstreamError, Why};
+pub use self::hosts::{HostRule, HostRuleError};
+pub use self::pin::Pin;
+use self::remote::Remote;
+pub use self::settings::{CacheSettings, Limits, UpstreamSettings};
+use self::web::Web;
+use crate::source::{Chunks, Source};
+
+/// Opens images. It holds the one HTTP client and the one cache: clone it.
+#[derive(Debug, Clone)]
+pub struct Upstreams {
+    web: Arc<Web>,
+    cache: Option<Arc<Cache>>,
+    limits: Limits,
+}
+
+impl Upstreams {
+    /// Sets the client and the cache up.
+    ///
+    /// # Errors
+    /// The CA bundle or the cache's directory can't be used.
+    pub fn new(settings: &UpstreamSettings) -> Result<Self, UpstreamError> {
+        let web = Arc::new(Web::new(settings)?);
+        let cache = settings.cache.as_ref().map(Cache::new).transpose()?.map(Arc::new);
+        Ok(Self { web, cache, limits: settings.limits })
+    }
+
+    /// Pins what a URL gives now. This costs a request: keep what it returns for as long as the image is read.
+    ///
+    /// # Errors
+    /// The URL may not be read, its server does not answer, or what it answers can't be pinned or read in parts.
+    pub async fn open(&self, url: &str) -> Result<Upstream, UpstreamError> {
+        let url = Url::parse(url).map_err(UpstreamError::NotAUrl)?;
+        let remote = Remote::open(self.web.clone(), self.limits, url.clone()).await?;
+        if !remote.has_ranges() {
+            let size = remote.pin().size();
+            let why = match &self.cache {
+                None => Some(Why::NoRanges),
+                Some(cache) => {
+                    let limit = cache.limit();
+                    (!cache.can_hold(size)).then_some(Why::TooLarge { size, limit })
+                }
+            };
+            if let Some(why) = why {
+                return Err(UpstreamError::Unreadable { what: shown(&url), why });
+            }
+        }
+        Ok(Upstream { remote, cache: self.cache.clone() })
+    }
+}
+
+/// A pinned image. Every read gives bytes of the very content that was there when it was opened, or an error.
+#[derive(Debug, Clone)]
+pub struct Upstream {
+    remote: Remote,
+    cache: Option<Arc<Cache>>,
+}
+
+impl Upstream {
+    /// What tells it from every other.
+    pub fn pin(&self) -> &Pin {
+        self.remote.pin()
+    }
+}
+
+impl Source for Upstream {
+    fn length(&self) -> u64 {
+        self.remote.pin().size()
+    }
+
+    fn stream(&self, range: Range<u64>) -> Chunks {
+        match &self.cache {
+            None => self.remote.stream(range),
+            Some(cache) => cache.stream(&self.remote, range),
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! A pinned image behind its URL: every read is asked for by range, checked, and resumed where it broke off.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use futures::{StreamExt as _, stream};
+use http::header::{HeaderName, RANGE};
+use reqwest::Response;
+use tokio::time::{sleep, timeout};
+use url::Url;
+
+use super::error::{UpstreamError, Why, shown, told};
+use super::partial::{self, First, Wrong};
+use super::pin::{Pin, Validator};
+use super::settings::Limits;
+use super::web::{Answer, Web};
+use crate::source::{Chunks, SourceError, check};
+
+/// A pinned image behind its URL.
+#[derive(Clone)]
+pub(crate) struct Remote {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    web: Arc<Web>,
+    limits: Limits,
+    url: Url,
+    pin: Pin,
+    /// Whether the server gives parts.
+    ranges: bool,
+    /// Where redirects led the last time: not every read goes through them again.
+    landed: Mutex<Option<Url>>,
+    /// Whether the server is asked to compare the validator itself. Some refuse one that they gave themselves.
+    conditional: AtomicBool,
+}
+
+/// How a read can't go on.
+enum Broken {
+    /// It may go on at the same byte.
+    Passing(Why),
+    Lasting(SourceError),
+}
+
+impl Remote {
+    /// Asks for the first byte: its answer tells the size, what the image is pinned by, and whether ranges work, which
+    /// HEAD does not, and which is refused for URLs that are signed for GET.
+    pub(crate) async fn open(web: Arc<Web>, limits: Limits, url: Url) -> Result<Self, UpstreamError> {
+        let opened = probe(&web, &url).await;
+        let (First { size, ranges }, validator, from) =
+            opened.map_err(|why| UpstreamError::Unreadable { what: shown(&url), why })?;
+        let landed = Mutex::new((from != url).then_some(from));
+        let pin = Pin::new(&url, validator, size);
+        let conditional = AtomicBool::new(true);
+        Ok(Self { shared: Arc::new(Shared { web, limits, url, pin, ranges, landed, conditional }) })
+    }
+
+    pub(crate) fn pin(&self) -> &Pin {
+        &self.shared.pin
+    }
+
+    pub(crate) fn has_ranges(&self) -> bool {
+        self.shared.ranges
+    }
+
+    /// The image, as people are told.
+    pub(crate) fn name(&self) -> String {
+        shown(&self.shared.url)
+    }
+
+    /// The bytes of a range.
+    pub(crate) fn stream(&self, range: Range<u64>) -> Chunks {
+        if let Err(error) = check(&range, self.pin().size()) {
+            return stream::once(async { Err(error) }).boxed();
+        }
+        let read = Read { remote: self.clone(), left: range, body: None, resumed: 0 };
+        stream::try_unfold(read, |mut read| async move { Ok(read.next().await?.map(|chunk| (chunk, read))) })
+            .boxed()
+    }
+
+    /// All bytes, from a server that gives no parts: this can't be resumed.
+    pub(crate) async fn whole(&self) -> Result<Body, SourceError> {
+        let sent = self.send(&[]).await;
+        let Answer { response, .. } = sent.map_err(|why| self.unreadable(&why))?;
+        if !response.status().is_success() {
+            return Err(self.unreadable(&Why::Status(response.status())));
+        }
+        partial::whole(response.headers(), self.pin()).map_err(|wrong| match wrong {
+            Wrong::Changed | Wrong::Condition => SourceError::Changed(self.name()),
+            Wrong::Other(why) => self.unreadable(&why),
+        })?;
+        Ok(Body { response, remote: self.clone() })
+    }
+
+    fn unreadable(&self, why: &Why) -> SourceError {
+        SourceError::Unreadable { what: self.name(), why: why.to_string() }
+    }
+
+    /// Where it was last found, and if it is no longer there, where its URL leads now: signed URLs that redirects lead
+    /// to end after minutes.
+    async fn send(&self, headers: &[(HeaderName, String)]) -> Result<Answer, Why> {
+        let landed = self.landed().clone();
+        if let Some(landed) = landed {
+            match self.shared.web.get(&landed, headers).await {
+                Ok(answer) if !answer.response.status().is_client_error() => return Ok(answer),
+                Ok(_) | Err(_) => *self.landed() = None,
+            }
+        }
+        let answer = self.shared.web.get(&self.shared.url, headers).await?;
+        if answer.from != self.shared.url {
+            *self.landed() = Some(answer.from.clone());
+        }
+        Ok(answer)
+    }
+
+    fn landed(&self) -> std::sync::MutexGuard<'_, Option<Url>> {
+        self.shared.landed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks for a range, and takes nothing else for an answer.
+    async fn ask(&self, range: &Range<u64>) -> Result<Response, Broken> {
+        match self.ask_once(range).await {
+            Ok(response) => return Ok(response),
+            Err(Wrong::Condition) => {}
+            Err(wrong) => return Err(self.broken(wrong)),
+        }
+        // It has changed, or the server can't compare what it gave itself: then the answers alone must tell.
+        let (first, validator, _) =
+            probe(&self.shared.web, &self.shared.url).await.map_err(|why| self.broken(Wrong::Other(why)))?;
+        if first.size != self.pin().size() || validator != *self.pin().validator() {
+            return Err(self.broken(Wrong::Changed));
+        }
+        self.shared.conditional.store(false, Ordering::Relaxed);
+        self.ask_once(range).await.map_err(|wrong| self.broken(wrong))
+    }
+
+    async fn ask_once(&self, range: &Range<u64>) -> Result<Response, Wrong> {
+        let mut headers = vec![(RANGE, format!("bytes={}-{}", range.start, range.end.saturating_sub(1)))];
+        if self.shared.conditional.load(Ordering::Relaxed)
+            && let Some((name, value)) = self.pin().validator().condition()
+        {
+            headers.push((name, value.to_owned()));
+        }
+        let Answer { response, .. } = self.send(&headers).await.map_err(Wrong::Other)?;
+        partial::check(response.status(), response.headers(), range, self.pin())?;
+        Ok(response)
+    }
+
+    fn broken(&self, wrong: Wrong) -> Broken {
+        match wrong {
+            Wrong::Changed | Wrong::Condition => Broken::Lasting(SourceError::Changed(self.name())),
+            Wrong::Other(why) if why.is_passing() => Broken::Passing(why),
+            Wrong::Other(why) => Broken::Lasting(self.unreadable(&why)),
+        }
+    }
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Remote({}, {:?})", self.name(), self.pin())
+    }
+}
+
+async fn probe(web: &Web, url: &Url) -> Result<(First, Validator, Url), Why> {
+    let Answer { response, from } = web.get(url, &[(RANGE, "bytes=0-0".to_owned())]).await?;
+    let first = partial::first(response.status(), response.headers())?;
+    let validator = Validator::of(response.headers()).ok_or(Why::NoValidator)?;
+    Ok((first, validator, from))
+}
+
+/// A body that is being read.
+pub(crate) struct Body {
+    response: Response,
+    remote: Remote,
+}
+
+impl Body {
+    /// The next bytes; `None` at the end, which may be early.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Why> {
+        let stall = self.remote.shared.limits.stall;
+        match timeout(stall, self.response.chunk()).await {
+            Ok(Ok(chunk)) => Ok(chunk),
+            Ok(Err(error)) => Err(Why::Unreachable(told(error))),
+            Err(_) => {
+                let waited = stall.as_secs_f64();
+                Err(Why::Unreachable(format!("the server sent nothing for {waited} s")))
+            }
+        }
+    }
+}
+
+/// One read of a range, over as many requests as it takes.
+struct Read {
+    remote: Remote,
+    left: Range<u64>,
+    body: Option<Body>,
+    resumed: u32,
+}
+
+impl Read {
+    async fn next(&mut self) -> Result<Option<Bytes>, SourceError> {
+        while !self.left.is_empty() {
+            match self.attempt().await {
+                Ok(chunk) => return Ok(Some(chunk)),
+                Err(Broken::Lasting(error)) => return Err(error),
+                Err(Broken::Passing(why)) => self.resume(&why).await?,
+            }
+        }
+        Ok(None)
+    }
+
+    async fn attempt(&mut self) -> Result<Bytes, Broken> {
+        let body = match &mut self.body {
+            Some(body) => body,
+            None => {
+                let response = self.remote.ask(&self.left).await?;
+                self.body.insert(Body { response, remote: self.remote.clone() })
+            }
+        };
+        loop {
+            let Some(chunk) = body.next().await.map_err(Broken::Passing)? else {
+                let missing = self.left.end.saturating_sub(self.left.start);
+                let why = format!("the server ended its answer {missing} bytes too early");
+                return Err(Broken::Passing(Why::Unreachable(why)));
+            };
+            if chunk.is_empty() {
+                continue;
+            }
+            let after = self.left.start.saturating_add(chunk.len() as u64);
+            if after > self.left.end {
+                let why = Why::Answer("the server sent more than was asked for".to_owned());
+                return Err(Broken::Lasting(self.remote.unreadable(&why)));
+            }
+            self.left.start = after;
+            return Ok(chunk);
+        }
+    }
+
+    async fn resume(&mut self, why: &Why) -> Result<(), SourceError> {
+        self.body = None;
+        let limits = self.remote.shared.limits;
+        if self.resumed >= limits.resumes {
+            return Err(self.remote.unreadable(why));
+        }
+        let image = self.remote.name();
+        tracing::debug!(image, at = self.left.start, %why, "a read broke off and is resumed");
+        sleep(limits.pause.saturating_mul(1 << self.resumed.min(10))).await;
+        self.resumed = self.resumed.saturating_add(1);
+        Ok(())
+    }
+}
