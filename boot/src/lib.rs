@@ -4,6 +4,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests may panic"))]
 
 pub mod ranges;
+pub mod overlay;
 pub mod source;
 pub mod upstream;
 
