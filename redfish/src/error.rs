@@ -150,6 +150,18 @@ pub enum Error {
         /// How it refused.
         reason: Box<Error>,
     },
+    /// It takes no image beside the one that the machine boots from.
+    #[error(
+        "the BMC at {address} takes no second image beside the one that the machine boots from ({reason}). Configure \
+         this machine by provisioningMode RemoteConfig, which puts the address of the configuration into the image's \
+         kernel parameters, or use a host whose BMC has two virtual drives"
+    )]
+    SecondImageRefused {
+        /// Where it is.
+        address: String,
+        /// How it refused, or why there is no place.
+        reason: Box<Error>,
+    },
     /// It refused.
     #[error("the BMC at {address} answered {status} to {what}: {messages}")]
     Said {
@@ -194,6 +206,7 @@ impl Error {
             Self::Withdrawn { .. } => "withdrawn",
             Self::Busy { .. } => "busy",
             Self::ImageRefused { .. } => "image-refused",
+            Self::SecondImageRefused { .. } => "second-image-refused",
             Self::Said { .. } => "refused",
             Self::Malformed { .. } => "malformed",
         }
@@ -206,7 +219,8 @@ impl Error {
             | Self::NotAllowed { .. }
             | Self::NotSupported { .. }
             | Self::NotSeen { .. }
-            | Self::ImageRefused { .. } => true,
+            | Self::ImageRefused { .. }
+            | Self::SecondImageRefused { .. } => true,
             Self::Unreachable { .. }
             | Self::NotAnswered { .. }
             | Self::Resting { .. }

@@ -1,5 +1,6 @@
 //! Virtual media: an ISO at a URL that the BMC shows to the machine as a drive.
 
+mod beside;
 mod insertion;
 mod search;
 mod slot;
@@ -84,19 +85,13 @@ impl Bmc {
     ) -> Result<Slot, Error> {
         let (image, deadline) = (image.into(), Deadline::after(limit));
         let slots = self.patiently(deadline, || self.slots(system)).await?;
-        if let Some(there) = slots.iter().find(|slot| slot.is_inserted() && slot.image() == Some(image.url)) {
+        if let Some(there) = holder(&slots, image) {
             return Ok(there.clone());
         }
-        let mut refused = self.not_supported("virtual media: it has no drive that takes an ISO");
-        for slot in slots {
-            match self.insert_into(&slot, image, deadline).await {
-                Ok(slot) => return Ok(slot),
-                // Some have slots that can't be used (Cisco UCS, OpenBMC); another one may.
-                Err(error) if error.is_about_one_resource() => refused = error,
-                Err(error) => return Err(error),
-            }
-        }
-        Err(self.image_refused(image, refused))
+        let none = self.not_supported("virtual media: it has no drive that takes an ISO");
+        let inserted =
+            first_that_takes(slots, none, async |slot| self.insert_into(&slot, image, deadline).await);
+        inserted.await.map_err(|refused| self.image_refused(image, refused))
     }
 
     /// Empties every slot, under the system and under its managers.
@@ -171,4 +166,26 @@ impl Bmc {
         }
         refused
     }
+}
+
+/// The slot that holds an image already.
+fn holder<'a>(slots: &'a [Slot], image: Image<'_>) -> Option<&'a Slot> {
+    slots.iter().find(|slot| slot.is_inserted() && slot.image() == Some(image.url))
+}
+
+/// Tries slot after slot until one takes an image. Some have slots that can't be used (Cisco UCS, OpenBMC, Lenovo);
+/// another one may. If none does, the error is the last slot's, or `none` where there is no slot.
+async fn first_that_takes(
+    slots: Vec<Slot>,
+    none: Error,
+    insert: impl AsyncFn(Slot) -> Result<Slot, Error>,
+) -> Result<Slot, Error> {
+    let mut refused = none;
+    for slot in slots {
+        match insert(slot).await {
+            Err(error) if error.is_about_one_resource() => refused = error,
+            decided => return decided,
+        }
+    }
+    Err(refused)
 }

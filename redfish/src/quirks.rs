@@ -73,6 +73,13 @@ impl Quirks {
         self.maker == Maker::Supermicro && !calls_it_cd
     }
 
+    /// The machine boots from the image in slot 1 and not from one in slot 2, and slot 2 may be listed first (iDRAC9 and
+    /// iDRAC10; dell/terraform-provider-redfish 327, dell/iDRAC-Redfish-Scripting 324).
+    #[must_use]
+    pub fn boots_from_slot_one(self) -> bool {
+        self.maker == Maker::Dell
+    }
+
     /// The settings object of a system (`/SD`) is for the BIOS alone, not for the override (AMI MegaRAC).
     #[must_use]
     pub fn settings_are_for_firmware_only(self) -> bool {

@@ -10,6 +10,8 @@
 #[path = "habits/scripted.rs"]
 mod scripted;
 
+#[path = "habits/beside.rs"]
+mod beside;
 #[path = "habits/boot.rs"]
 mod boot;
 #[path = "habits/listed.rs"]

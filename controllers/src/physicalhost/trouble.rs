@@ -24,6 +24,7 @@ pub(super) fn of_contact(error: &Error) -> Trouble {
         | Error::Withdrawn { .. }
         | Error::Busy { .. }
         | Error::ImageRefused { .. }
+        | Error::SecondImageRefused { .. }
         | Error::Said { .. }
         | Error::Malformed { .. } => reasons::REDFISH_QUERY_FAILED,
     };
@@ -57,6 +58,7 @@ fn passes(error: &Error) -> bool {
         | Error::Busy { .. }
         | Error::Said { .. }
         | Error::Malformed { .. } => true,
+        Error::SecondImageRefused { reason, .. } => passes(reason),
         Error::Untrusted { .. }
         | Error::Trust(_)
         | Error::BadCredentials { .. }

@@ -42,7 +42,10 @@ impl Bmc {
         let mut found = Found::default();
         let mut slots: Vec<(Fit, Slot)> = Vec::new();
         for collection in self.media_collections(system, &mut found).await? {
-            let members = found.unless_trouble(self.members(&collection).await)?;
+            let mut members = found.unless_trouble(self.members(&collection).await)?;
+            if self.quirks().await?.boots_from_slot_one() {
+                members.sort();
+            }
             for path in members.into_iter().take(MOST_SLOTS) {
                 if slots.iter().any(|(_, known)| known.path() == path) {
                     continue;

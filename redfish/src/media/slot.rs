@@ -50,6 +50,16 @@ impl Slot {
         self.resource.flag("Inserted") == Some(true) || self.image() == Some(url)
     }
 
+    /// Whether another slot is the same drive, shown in another place: by the same name (Lenovo lists its drives under
+    /// the system and under the manager), or with the same image in it (Dell names them differently).
+    pub(super) fn is_same_drive(&self, other: &Self) -> bool {
+        let name = |slot: &Self| {
+            let path = slot.path().trim_end_matches('/');
+            path.rsplit_once('/').map(|(_, name)| name.to_owned())
+        };
+        name(self) == name(other) || (self.image().is_some() && self.image() == other.image())
+    }
+
     /// Whether the BMC checks the certificate of an image's server, where it lets that be chosen.
     pub(super) fn checks_certificate(&self) -> Option<bool> {
         self.resource.flag("VerifyCertificate")

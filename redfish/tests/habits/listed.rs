@@ -8,7 +8,7 @@ fn the_list_in_the_book_and_the_tests_are_the_same() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = std::fs::read_to_string(here.join("../docs/src/reference/bmc-habits.md")).unwrap();
     let mut tests = Vec::new();
-    for file in ["boot", "manners", "media", "power", "trees"] {
+    for file in ["beside", "boot", "manners", "media", "power", "trees"] {
         let source = std::fs::read_to_string(here.join(format!("tests/habits/{file}.rs"))).unwrap();
         let mut is_test = false;
         for line in source.lines() {
