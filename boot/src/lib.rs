@@ -1,12 +1,13 @@
 //! What hosts boot from: the HTTP shell that later routes hang from.
 //!
 //! Today it only says that it is there. It knows nothing of the API server: what it serves will be handed to it.
-#![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests may panic"))]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic"))]
 
 pub mod ranges;
 pub mod overlay;
 pub mod source;
 pub mod upstream;
+pub mod volume;
 
 use std::io;
 
