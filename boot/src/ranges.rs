@@ -12,6 +12,7 @@ use axum::response::Response;
 use futures::StreamExt as _;
 use http::header::{ACCEPT_RANGES, ALLOW, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http_body::Body as _;
 
 use self::body::Exact;
 use self::request::{Wanted, wanted};
@@ -55,6 +56,24 @@ pub async fn answer(
         }
     };
     if response.status() == StatusCode::BAD_GATEWAY { response } else { about(response, &etag) }
+}
+
+/// The bytes that an answer gives, if it gives any.
+#[must_use]
+pub fn given(response: &Response) -> Option<Range<u64>> {
+    let text = |name| response.headers().get(name)?.to_str().ok();
+    match response.status() {
+        StatusCode::OK => {
+            let length = response.body().size_hint().exact()?;
+            Some(0..length)
+        }
+        StatusCode::PARTIAL_CONTENT => {
+            let (range, _) = text(CONTENT_RANGE)?.strip_prefix("bytes ")?.split_once('/')?;
+            let (first, last) = range.split_once('-')?;
+            Some(first.parse().ok()?..last.parse::<u64>().ok()?.checked_add(1)?)
+        }
+        _ => None,
+    }
 }
 
 /// What every answer says about the source.

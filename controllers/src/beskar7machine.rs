@@ -10,6 +10,7 @@ mod step;
 mod view;
 mod wake;
 
+pub(crate) use self::around::Around;
 pub use self::{error::ReconcileError, reconcile::Context, wake::Wakes};
 
 /// Its name in logs and metrics.

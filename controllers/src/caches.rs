@@ -83,12 +83,12 @@ impl Feeds {
     }
 
     /// Begins to watch.
-    pub fn start(self, tasks: &mut JoinSet<()>, stop: &CancellationToken) {
-        tasks.spawn(self.hosts.run(stop.clone()));
-        tasks.spawn(self.machines.run(stop.clone()));
-        tasks.spawn(self.clusters.run(stop.clone()));
-        tasks.spawn(self.owner_machines.run(stop.clone()));
-        tasks.spawn(self.owner_clusters.run(stop.clone()));
+    pub fn start(&mut self, tasks: &mut JoinSet<()>, stop: &CancellationToken) {
+        self.hosts.start(tasks, stop);
+        self.machines.start(tasks, stop);
+        self.clusters.start(tasks, stop);
+        self.owner_machines.start(tasks, stop);
+        self.owner_clusters.start(tasks, stop);
     }
 }
 

@@ -22,7 +22,7 @@ use kube::{
 use tower::{BoxError, ServiceBuilder, ServiceExt as _, limit::ConcurrencyLimit, util::BoxService};
 
 use self::counted::{Counted, Limited};
-pub use self::identity::{Identity, IdentityError, lease_namespace};
+pub use self::identity::{Identity, IdentityError, own_namespace};
 use crate::{
     diagnostics::Metrics,
     leader::{Fence, Gate, socket::GatedConnector},

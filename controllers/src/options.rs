@@ -10,6 +10,7 @@ mod tests;
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
+use beskar7_boot::upstream::{HostRule, HostRuleError};
 use clap::{ArgAction, Args, CommandFactory as _, Parser, ValueEnum};
 
 pub use self::{address::BindAddress, checks::OptionsError};
@@ -233,6 +234,66 @@ pub struct Boot {
     #[arg(long, env = "BESKAR7_BOOT_BIND_ADDRESS", hide_env_values = true, value_name = "ADDRESS",
           value_parser = address::parse, default_value = ":8082")]
     pub boot_bind_address: BindAddress,
+    /// A file with the certificate of the boot server, in PEM, with those that lead to its CA. Hosts, firmware and BMCs
+    /// must trust it. Renewed files are taken up. Empty: plain HTTP
+    #[arg(
+        long,
+        env = "BESKAR7_BOOT_TLS_CERT_FILE",
+        hide_env_values = true,
+        value_name = "PATH",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub boot_tls_cert_file: PathBuf,
+    /// A file with the key of that certificate, in PEM
+    #[arg(
+        long,
+        env = "BESKAR7_BOOT_TLS_KEY_FILE",
+        hide_env_values = true,
+        value_name = "PATH",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub boot_tls_key_file: PathBuf,
+    /// How long a machine may read its configuration after it was turned on for it, if its boot is not seen before
+    #[arg(long, env = "BESKAR7_CONFIGURATION_TIMEOUT", hide_env_values = true, value_name = "DURATION",
+          value_parser = duration::parse, default_value = "1h")]
+    pub configuration_timeout: Duration,
+    /// The only hosts that the boot server may read images from, separated by commas: names, *.example.org, host:port.
+    /// Empty: all
+    #[arg(long, env = "BESKAR7_ARTIFACT_HOSTS", hide_env_values = true, value_name = "HOSTS", value_delimiter = ',',
+          value_parser = host_rule, default_value = "", hide_default_value = true)]
+    pub artifact_hosts: Vec<Option<HostRule>>,
+    /// A file with CA certificates, in PEM, that the boot server trusts for images besides those of the system
+    #[arg(
+        long,
+        env = "BESKAR7_ARTIFACT_CA_FILE",
+        hide_env_values = true,
+        value_name = "PATH",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub artifact_ca_file: PathBuf,
+    /// A directory to keep images in, so that each is fetched once. What the cache left there before is removed at the
+    /// start. Empty: none, images are read from where they are
+    #[arg(
+        long,
+        env = "BESKAR7_ARTIFACT_CACHE_DIR",
+        hide_env_values = true,
+        value_name = "PATH",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub artifact_cache_dir: PathBuf,
+    /// How many GiB of images are kept there
+    #[arg(long, env = "BESKAR7_ARTIFACT_CACHE_GIB", hide_env_values = true, value_name = "N",
+          value_parser = clap::value_parser!(u64).range(1..=1_048_576), default_value = "20")]
+    pub artifact_cache_gib: u64,
+    /// Let the boot server read images from loopback addresses: for development on one machine only
+    #[arg(long, env = "BESKAR7_ARTIFACT_ALLOW_LOOPBACK", hide_env_values = true, value_name = "BOOL",
+          action = ArgAction::Set, num_args = 0..=1, require_equals = true, value_parser = boolean,
+          default_value = "false", default_missing_value = "true")]
+    pub artifact_allow_loopback: bool,
 }
 
 impl Options {
@@ -271,6 +332,24 @@ impl Options {
         given(&self.boot.boot_url)
     }
 
+    /// The files of the boot server's certificate and key, if it has one.
+    #[must_use]
+    pub fn boot_certificate(&self) -> Option<(&std::path::Path, &std::path::Path)> {
+        Some((path(&self.boot.boot_tls_cert_file)?, path(&self.boot.boot_tls_key_file)?))
+    }
+
+    /// A file with CAs for images, if one was given.
+    #[must_use]
+    pub fn artifact_ca_file(&self) -> Option<&std::path::Path> {
+        path(&self.boot.artifact_ca_file)
+    }
+
+    /// Where images are kept, if they are.
+    #[must_use]
+    pub fn artifact_cache_dir(&self) -> Option<&std::path::Path> {
+        path(&self.boot.artifact_cache_dir)
+    }
+
     /// Whether callers of /metrics must show a token.
     #[must_use]
     pub fn diagnostics_guarded(&self) -> bool {
@@ -281,6 +360,16 @@ impl Options {
 /// An empty value is one that was not given: manifests pass `--namespace=${NAMESPACE:=}`.
 fn given(text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
+}
+
+/// Where images may come from; an empty one is none.
+fn host_rule(text: &str) -> Result<Option<HostRule>, HostRuleError> {
+    given(text.trim()).map(str::parse).transpose()
+}
+
+/// A path, if one was given.
+fn path(path: &std::path::Path) -> Option<&std::path::Path> {
+    (!path.as_os_str().is_empty()).then_some(path)
 }
 
 /// Reads a boolean as Go's flag packages do.

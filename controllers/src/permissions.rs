@@ -11,8 +11,8 @@ use crate::options::Options;
 pub enum Where {
     /// In every namespace that is watched: with `--namespace` that one, else all of them.
     Watched,
-    /// In the namespace of the Lease.
-    Lease,
+    /// In the manager's own namespace, where its Lease and its boot server's key are.
+    Own,
     /// On a kind that has no namespace.
     Cluster,
 }
@@ -159,6 +159,15 @@ const TABLE: &[Line] = &[
         place: Where::Watched,
         only_if: ALWAYS,
     },
+    // The boot server's key, made where there is none.
+    Line {
+        group: "",
+        resource: "secrets",
+        subresource: None,
+        verbs: &["get", "create"],
+        place: Where::Own,
+        only_if: |options| options.boot_url().is_some(),
+    },
     Line {
         group: "events.k8s.io",
         resource: "events",
@@ -172,7 +181,7 @@ const TABLE: &[Line] = &[
         resource: "leases",
         subresource: None,
         verbs: &["get", "create", "update"],
-        place: Where::Lease,
+        place: Where::Own,
         only_if: |options| options.leader.leader_elect,
     },
     Line {
@@ -237,5 +246,8 @@ mod tests {
         let all = needs(&["--leader-elect"]);
         let secrets: Vec<_> = all.iter().filter(|need| need.contains("secrets")).collect();
         assert_eq!(secrets, ["get secrets"]);
+        let serving = needs(&["--boot-url=http://b", "--insecure-diagnostics"]);
+        let secrets: Vec<_> = serving.iter().filter(|need| need.contains("secrets")).collect();
+        assert_eq!(secrets, ["get secrets", "get secrets", "create secrets"], "the key is our own");
     }
 }

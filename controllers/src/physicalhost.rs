@@ -6,6 +6,7 @@ mod consumers;
 mod error;
 mod inventory;
 mod marks;
+mod media;
 mod observe;
 mod reconcile;
 mod report;

@@ -108,11 +108,11 @@ pub async fn check(
     client: &Client,
     url: &http::Uri,
     options: &Options,
-    lease_namespace: Option<&str>,
+    own_namespace: Option<&str>,
 ) -> Result<(), PreflightError> {
     api_server(client, url, options.kube.kube_api_wait).await?;
     kinds::check(client).await?;
-    access::check(client, options, lease_namespace).await
+    access::check(client, options, own_namespace).await
 }
 
 /// Waits until the API server answers, for a limited time.

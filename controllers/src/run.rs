@@ -6,7 +6,16 @@
 mod controllers;
 mod signals;
 
-use tokio::{sync::watch, task::JoinHandle};
+use std::path::PathBuf;
+
+use beskar7_boot::{
+    server::{Certificate, CertificateError},
+    upstream::{CacheSettings, UpstreamError, UpstreamSettings, Upstreams},
+};
+use tokio::{
+    sync::watch,
+    task::{JoinHandle, JoinSet},
+};
 use tokio_util::sync::CancellationToken;
 
 use self::{
@@ -14,6 +23,8 @@ use self::{
     signals::Signals,
 };
 use crate::{
+    boot_server::{self, KeyError, Presenter},
+    caches::Feeds,
     clock,
     connection::{self, Connection, ConnectionError, Identity, IdentityError},
     diagnostics::{self, Guard, Health, Metrics, Pulse, ServerError, Servers},
@@ -23,8 +34,9 @@ use crate::{
     preflight::{self, PreflightError},
 };
 
-/// What readiness waits for on every replica.
+/// What readiness waits for.
 const CHECKS: &str = "the checks at start";
+const CACHES: &str = "the caches";
 
 /// Why the manager could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +56,18 @@ pub enum RunError {
     /// The boot server ended.
     #[error("the boot server ended")]
     Boot(#[source] std::io::Error),
+    /// The boot server has no key.
+    #[error(transparent)]
+    BootKey(#[from] KeyError),
+    /// The boot server's certificate can't be used.
+    #[error("--boot-tls-cert-file and --boot-tls-key-file can't be used")]
+    BootCertificate(#[from] CertificateError),
+    /// The CAs for images can't be read.
+    #[error("--artifact-ca-file: {path} can't be read", path = .0.display())]
+    ArtifactCa(PathBuf, #[source] std::io::Error),
+    /// Images can't be read with these settings.
+    #[error("images can't be read: check --artifact-ca-file and --artifact-cache-dir")]
+    Upstream(#[from] UpstreamError),
     /// Signals can't be listened to.
     #[error("signals can't be listened to")]
     Signals(#[source] std::io::Error),
@@ -102,12 +126,12 @@ impl Manager<'_> {
         let options = self.options;
         let connection = Connection::load(&options.kube, &self.identity, self.metrics.clone()).await?;
         let plain = connection.plain()?;
-        let lease_namespace = match options.leader.leader_elect {
-            true => Some(connection::lease_namespace(options.election_namespace())?),
+        let own_namespace = match options.leader.leader_elect || options.boot_url().is_some() {
+            true => Some(connection::own_namespace(options.election_namespace())?),
             false => None,
         };
         tokio::select! {
-            checked = preflight::check(&plain, connection.url(), options, lease_namespace.as_deref()) => checked?,
+            checked = preflight::check(&plain, connection.url(), options, own_namespace.as_deref()) => checked?,
             () = signals.first() => return Ok(Exit::Stopped),
         }
         self.health.passed(CHECKS);
@@ -119,26 +143,36 @@ impl Manager<'_> {
             let guard = options.diagnostics_guarded().then(|| Guard::new(plain.clone()));
             self.servers.metrics(listener, &self.metrics, guard, self.identity.host())?;
         }
-        let stop_boot = CancellationToken::new();
-        let mut boot = boot_server(options, &stop_boot)?;
+        let (mut watching, stop_watching) = (JoinSet::new(), CancellationToken::new());
+        let mut feeds = Feeds::new(&plain, options);
+        feeds.start(&mut watching, &stop_watching);
+        self.wait_for_caches(&feeds, &mut watching, &stop_watching);
+        let (stop_boot, mut boot) = (CancellationToken::new(), None);
+        let presenter = presenter(options, &plain, own_namespace.as_deref()).await?;
+        if let Some(presenter) = &presenter {
+            boot = boot_server(options, &plain, &self.metrics, presenter, &feeds, &stop_boot)?;
+        }
         let gate = if options.leader.leader_elect { Gate::closed() } else { Gate::always_open() };
         let leader_client = connection.leaders(&gate)?;
+        let lease_namespace = own_namespace.filter(|_| options.leader.leader_elect);
         let mut election = self.election(plain, gate.clone(), lease_namespace);
 
         let mut controllers = Controllers::default();
         let exit = tokio::select! {
             () = signals.first() => Ok(Exit::Stopped),
             () = election.leading() => {
-                controllers.start(&self.parts(), &leader_client, gate);
+                controllers.start(&self.parts(presenter.clone()), &leader_client, gate, &feeds);
                 tokio::select! {
                     () = signals.first() => Ok(Exit::Stopped),
                     ended = election.ended() => ended,
                     () = controllers.ended() => Err(RunError::ControllerEnded),
+                    Some(_) = watching.join_next() => Err(RunError::ControllerEnded),
                     error = self.servers.failure() => Err(error.into()),
                     error = failed(&mut boot) => Err(error),
                 }
             }
             ended = election.ended() => ended,
+            Some(_) = watching.join_next() => Err(RunError::ControllerEnded),
             error = self.servers.failure() => Err(error.into()),
             error = failed(&mut boot) => Err(error),
         };
@@ -147,6 +181,7 @@ impl Manager<'_> {
                 tracing::info!("stopping");
                 let idle = controllers.stop(options.controllers.shutdown_timeout).await;
                 election.stop(idle).await;
+                stop_watching.cancel();
                 stop_boot.cancel();
                 if let Some(boot) = boot {
                     // It was told to end; how it ends changes nothing any more.
@@ -159,13 +194,25 @@ impl Manager<'_> {
         }
     }
 
-    fn parts(&self) -> Parts<'_> {
+    /// A replica is ready when it knows what there is: it may lead, or be asked for a configuration, at any moment.
+    fn wait_for_caches(&self, feeds: &Feeds, tasks: &mut JoinSet<()>, stop: &CancellationToken) {
+        let (health, caches, stop) = (self.health.clone(), feeds.caches(), stop.clone());
+        health.wait_for(CACHES);
+        tasks.spawn(async move {
+            if stop.run_until_cancelled(caches.filled()).await.is_some() {
+                health.passed(CACHES);
+            }
+            stop.cancelled().await;
+        });
+    }
+
+    fn parts(&self, presenter: Option<Presenter>) -> Parts<'_> {
         Parts {
             options: self.options,
             identity: &self.identity,
             health: &self.health,
             metrics: &self.metrics,
-            delivery: beskar7_core::delivery::Delivery::Off,
+            presenter,
         }
     }
 
@@ -243,19 +290,64 @@ impl Election {
 
 type BootServer = Option<JoinHandle<std::io::Result<()>>>;
 
-fn boot_server(options: &Options, stop: &CancellationToken) -> Result<BootServer, RunError> {
-    let Some(url) = options.boot_url() else {
+/// What the boot server presents, where it is on.
+async fn presenter(
+    options: &Options,
+    client: &kube::Client,
+    namespace: Option<&str>,
+) -> Result<Option<Presenter>, RunError> {
+    let (Some(url), Some(namespace)) = (options.boot_url(), namespace) else {
         tracing::info!("boot server off: no --boot-url");
         return Ok(None);
     };
+    let boot = &options.boot;
+    let extra_ca = match options.artifact_ca_file() {
+        Some(path) => {
+            Some(std::fs::read(path).map_err(|source| RunError::ArtifactCa(path.to_owned(), source))?)
+        }
+        None => None,
+    };
+    let cache = options.artifact_cache_dir().map(|directory| CacheSettings {
+        directory: directory.to_owned(),
+        limit: boot.artifact_cache_gib.saturating_mul(1 << 30),
+    });
+    let settings = UpstreamSettings {
+        allow_loopback: boot.artifact_allow_loopback,
+        hosts: boot.artifact_hosts.iter().flatten().cloned().collect(),
+        extra_ca,
+        cache,
+        ..UpstreamSettings::default()
+    };
+    let upstreams = Upstreams::new(&settings)?;
+    let key = boot_server::key(client, namespace).await?;
+    Ok(Some(Presenter::new(url, key, upstreams)))
+}
+
+fn boot_server(
+    options: &Options,
+    client: &kube::Client,
+    metrics: &Metrics,
+    presenter: &Presenter,
+    feeds: &Feeds,
+    stop: &CancellationToken,
+) -> Result<BootServer, RunError> {
     let Some(listener) = diagnostics::bind("boot-bind-address", options.boot.boot_bind_address)? else {
         return Ok(None);
     };
-    let listener = tokio::net::TcpListener::from_std(listener).map_err(RunError::Boot)?;
+    let certificate = match options.boot_certificate() {
+        Some((certificate, key)) => Some(Certificate::load(certificate, key)?),
+        None => None,
+    };
     if let Ok(address) = listener.local_addr() {
-        tracing::info!(url, %address, "boot server on");
+        tracing::info!(url = options.boot_url(), %address, tls = certificate.is_some(), "boot server on");
     }
-    Ok(Some(tokio::spawn(beskar7_boot::serve(listener, stop.clone()))))
+    let parts = boot_server::Parts {
+        client: client.clone(),
+        metrics: metrics.clone(),
+        configuration_timeout: options.boot.configuration_timeout,
+        certificate,
+    };
+    Ok(Some(boot_server::start(listener, parts, presenter.clone(), feeds, stop)))
 }
 
 /// Why the boot server ended; pending as long as it runs, or is off.

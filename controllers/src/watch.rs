@@ -6,7 +6,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fmt::Debug,
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use futures::{StreamExt as _, TryStreamExt as _};
@@ -20,9 +20,12 @@ use kube::{
     },
 };
 use serde::de::DeserializeOwned;
-use tokio::sync::{
-    mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
-    watch::{Receiver, Sender},
+use tokio::{
+    sync::{
+        mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+        watch::{Receiver, Sender},
+    },
+    task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -89,13 +92,93 @@ impl<K: Watched> Cache<K> {
     }
 }
 
-/// Keeps a cache current.
+/// Keeps a cache current, once it is started.
 pub struct Feed<K: Watched> {
+    cache: Cache<K>,
+    listeners: Listeners,
+    /// Who keeps the cache current, until it is started.
+    keeper: Option<Keeper<K>>,
+}
+
+/// Who is told what changed; some come when the feed runs already.
+#[derive(Debug, Clone, Default)]
+struct Listeners(Arc<Mutex<Vec<UnboundedSender<Key>>>>);
+
+impl Listeners {
+    fn add(&self, listener: UnboundedSender<Key>) {
+        self.lock().push(listener);
+    }
+
+    fn tell(&self, key: &Key) {
+        // A listener that is gone wants to know nothing.
+        self.lock().retain(|listener| listener.send(key.clone()).is_ok());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<UnboundedSender<Key>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Watched> Feed<K> {
+    /// For the objects of an API; `kind` is its name in logs.
+    #[must_use]
+    pub fn new(kind: &'static str, api: Api<DeserializeGuard<K>>, config: watcher::Config) -> Self {
+        let (writer, filled, listeners) = (Writer::new(()), Sender::new(false), Listeners::default());
+        let cache = Cache { store: writer.as_reader(), filled: filled.subscribe() };
+        let keeper = Keeper {
+            kind,
+            api,
+            config,
+            writer,
+            cache: cache.clone(),
+            listeners: listeners.clone(),
+            unreadable: HashMap::new(),
+            before: HashSet::new(),
+            filled,
+        };
+        Self { cache, listeners, keeper: Some(keeper) }
+    }
+
+    /// What it keeps current.
+    #[must_use]
+    pub fn cache(&self) -> Cache<K> {
+        self.cache.clone()
+    }
+
+    /// The keys of what is there, and of what is new, changed or gone from now on. The cache shows it already.
+    #[must_use]
+    pub fn changes(&self) -> UnboundedReceiver<Key> {
+        self.changes_and_more().1
+    }
+
+    /// The same, with a way to add keys of objects that are to be looked at for another reason.
+    #[must_use]
+    pub fn changes_and_more(&self) -> (UnboundedSender<Key>, UnboundedReceiver<Key>) {
+        let (sender, receiver) = unbounded_channel();
+        // First it listens, then it is told what is there: what comes between the two is told twice, and nothing never.
+        self.listeners.add(sender.clone());
+        for object in self.cache.all() {
+            let _listens = sender.send(key(object.as_ref()));
+        }
+        (sender, receiver)
+    }
+
+    /// Watches until `stop`, in the background. Only the first start counts.
+    pub fn start(&mut self, tasks: &mut JoinSet<()>, stop: &CancellationToken) {
+        if let Some(keeper) = self.keeper.take() {
+            tasks.spawn(keeper.run(stop.clone()));
+        }
+    }
+}
+
+/// Keeps a cache current.
+struct Keeper<K: Watched> {
     kind: &'static str,
     api: Api<DeserializeGuard<K>>,
     config: watcher::Config,
     writer: Writer<K>,
-    listeners: Vec<UnboundedSender<Key>>,
+    cache: Cache<K>,
+    listeners: Listeners,
     /// What can't be read, and why, so that each is logged once.
     unreadable: HashMap<Key, String>,
     /// What was there before a new list.
@@ -103,42 +186,8 @@ pub struct Feed<K: Watched> {
     filled: Sender<bool>,
 }
 
-impl<K: Watched> Feed<K> {
-    /// For the objects of an API; `kind` is its name in logs.
-    #[must_use]
-    pub fn new(kind: &'static str, api: Api<DeserializeGuard<K>>, config: watcher::Config) -> Self {
-        Self {
-            kind,
-            api,
-            config,
-            writer: Writer::new(()),
-            listeners: Vec::new(),
-            unreadable: HashMap::new(),
-            before: HashSet::new(),
-            filled: Sender::new(false),
-        }
-    }
-
-    /// What it keeps current.
-    #[must_use]
-    pub fn cache(&self) -> Cache<K> {
-        Cache { store: self.writer.as_reader(), filled: self.filled.subscribe() }
-    }
-
-    /// The keys of what is new, changed or gone, from the beginning on. The cache shows it already.
-    pub fn changes(&mut self) -> UnboundedReceiver<Key> {
-        self.changes_and_more().1
-    }
-
-    /// The same, with a way to add keys of objects that are to be looked at for another reason.
-    pub fn changes_and_more(&mut self) -> (UnboundedSender<Key>, UnboundedReceiver<Key>) {
-        let (sender, receiver) = unbounded_channel();
-        self.listeners.push(sender.clone());
-        (sender, receiver)
-    }
-
-    /// Watches until `stop`.
-    pub async fn run(mut self, stop: CancellationToken) {
+impl<K: Watched> Keeper<K> {
+    async fn run(mut self, stop: CancellationToken) {
         let events = watcher(self.api.clone(), self.config.clone()).default_backoff();
         let mut events = std::pin::pin!(events.take_until(stop.cancelled_owned()));
         loop {
@@ -161,13 +210,13 @@ impl<K: Watched> Feed<K> {
                     // It is as if it were gone, until somebody mends it.
                     Err(()) => self.drop_from_cache(&key),
                 }
-                self.tell(&key);
+                self.listeners.tell(&key);
             }
             Event::Delete(object) => {
                 let key = key(&object);
                 self.unreadable.remove(&key);
                 self.drop_from_cache(&key);
-                self.tell(&key);
+                self.listeners.tell(&key);
             }
             Event::Init => {
                 self.before = self.keys();
@@ -185,7 +234,7 @@ impl<K: Watched> Feed<K> {
                 let now = self.keys();
                 tracing::info!(kind = self.kind, objects = now.len(), "the cache is filled");
                 let all: HashSet<Key> = std::mem::take(&mut self.before).into_iter().chain(now).collect();
-                all.iter().for_each(|key| self.tell(key));
+                all.iter().for_each(|key| self.listeners.tell(key));
                 self.filled.send_replace(true);
             }
         }
@@ -217,20 +266,13 @@ impl<K: Watched> Feed<K> {
     }
 
     fn drop_from_cache(&mut self, key: &Key) {
-        if let Some(object) = self.cache().get(key) {
+        if let Some(object) = self.cache.get(key) {
             self.writer.apply_watcher_event(&Event::Delete(object.as_ref().clone()));
         }
     }
 
     fn keys(&self) -> HashSet<Key> {
-        self.cache().all().iter().map(|object| key(object.as_ref())).collect()
-    }
-
-    fn tell(&self, key: &Key) {
-        for listener in &self.listeners {
-            // A listener that is gone wants to know nothing.
-            let _gone = listener.send(key.clone());
-        }
+        self.cache.all().iter().map(|object| key(object.as_ref())).collect()
     }
 }
 

@@ -44,6 +44,13 @@ fn shown(cache: &Cache<PhysicalHost>) -> Vec<String> {
     names
 }
 
+impl Feed<PhysicalHost> {
+    /// An event, as the watch gives it.
+    fn take(&mut self, event: Event<DeserializeGuard<PhysicalHost>>) {
+        self.keeper.as_mut().unwrap().take(event);
+    }
+}
+
 /// A list, as a watch begins with one.
 fn list(feed: &mut Feed<PhysicalHost>, objects: Vec<DeserializeGuard<PhysicalHost>>) {
     feed.take(Event::Init);
@@ -95,12 +102,12 @@ async fn what_cannot_be_read_is_as_if_it_were_gone_until_somebody_mends_it() {
 
     feed.take(Event::Apply(broken("a")));
     assert_eq!((shown(&cache), told(&mut changes)), (vec![], vec!["a".into()]));
-    assert_eq!(feed.unreadable.len(), 2);
+    assert_eq!(feed.keeper.as_ref().unwrap().unreadable.len(), 2);
 
     feed.take(Event::Apply(good("a")));
     feed.take(Event::Delete(broken("b")));
     assert_eq!((shown(&cache), told(&mut changes)), (vec!["a".into()], vec!["a".into(), "b".into()]));
-    assert!(feed.unreadable.is_empty());
+    assert!(feed.keeper.as_ref().unwrap().unreadable.is_empty());
 }
 
 #[tokio::test]
@@ -109,4 +116,14 @@ async fn who_wrote_which_field_is_not_kept() {
     list(&mut feed, vec![good("a")]);
     feed.take(Event::Apply(good("b")));
     assert!(feed.cache().all().iter().all(|host| host.metadata.managed_fields.is_none()));
+}
+
+#[tokio::test]
+async fn who_listens_later_is_told_what_is_there_and_what_comes() {
+    let mut feed = feed();
+    list(&mut feed, vec![good("a"), good("b")]);
+    let mut late = feed.changes();
+    assert_eq!(told(&mut late), ["a", "b"]);
+    feed.take(Event::Apply(good("c")));
+    assert_eq!(told(&mut late), ["c"]);
 }

@@ -30,7 +30,9 @@ fn grants(file: &str) -> BTreeSet<String> {
 }
 
 fn needs(places: &[Where]) -> BTreeSet<String> {
-    let options = Options::read(["manager", "--leader-elect"].map(Into::into)).unwrap();
+    let options =
+        Options::read(["manager", "--leader-elect", "--boot-url=http://boot.example.org"].map(Into::into))
+            .unwrap();
     permissions::required(&options)
         .into_iter()
         .filter(|need| places.contains(&need.place))
@@ -47,6 +49,6 @@ fn the_cluster_role_is_what_is_needed() {
 }
 
 #[test]
-fn the_role_for_the_lease_is_what_is_needed() {
-    assert_eq!(grants("leader_election_role.yaml"), needs(&[Where::Lease]));
+fn the_role_for_our_own_namespace_is_what_is_needed() {
+    assert_eq!(grants("leader_election_role.yaml"), needs(&[Where::Own]));
 }

@@ -41,6 +41,17 @@ pub enum UpstreamError {
     },
 }
 
+impl UpstreamError {
+    /// Whether it may work when it is tried again.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Unreadable { why, .. } => why.is_passing(),
+            Self::NotAUrl(_) | Self::Bundle(_) | Self::Tls(_) | Self::Client(_) | Self::Cache { .. } => false,
+        }
+    }
+}
+
 /// Why an image can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Why {

@@ -27,7 +27,7 @@ pub struct Wakes {
 impl Wakes {
     /// Listens to these feeds; the keys come out at the other end.
     #[must_use]
-    pub fn new(feeds: &mut Feeds) -> (Self, UnboundedReceiver<Key>) {
+    pub fn new(feeds: &Feeds) -> (Self, UnboundedReceiver<Key>) {
         let (keys, woken) = unbounded_channel();
         let wakes = Self {
             caches: feeds.caches(),

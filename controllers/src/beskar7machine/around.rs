@@ -8,7 +8,7 @@ use beskar7_core::machine::{Owner, Surroundings};
 use crate::caches::Caches;
 
 /// What a Beskar7Machine stands among.
-pub(super) struct Around {
+pub(crate) struct Around {
     named: Option<String>,
     machine: Option<Arc<cluster_api::Machine>>,
     cluster: Option<Arc<cluster_api::Cluster>>,
@@ -17,7 +17,7 @@ pub(super) struct Around {
 
 impl Around {
     /// Looks it up.
-    pub(super) fn of(machine: &Beskar7Machine, caches: &Caches) -> Self {
+    pub(crate) fn of(machine: &Beskar7Machine, caches: &Caches) -> Self {
         let namespace = machine.metadata.namespace.clone().unwrap_or_default();
         let key = |name: &str| (namespace.clone(), name.to_owned());
         let named = owner(machine);
@@ -32,12 +32,12 @@ impl Around {
         Self { named, machine: owner, cluster, infrastructure }
     }
 
-    pub(super) fn cluster(&self) -> Option<&cluster_api::Cluster> {
+    pub(crate) fn cluster(&self) -> Option<&cluster_api::Cluster> {
         self.cluster.as_deref()
     }
 
     /// As decisions look at it.
-    pub(super) fn view(&self) -> Surroundings<'_> {
+    pub(crate) fn view(&self) -> Surroundings<'_> {
         Surroundings {
             owner: match (&self.machine, &self.named) {
                 (Some(machine), _) => Owner::There(machine),
@@ -50,7 +50,7 @@ impl Around {
     }
 
     /// Whether the Machine and its Cluster are known: only then is anything but a release begun.
-    pub(super) fn is_known(&self) -> bool {
+    pub(crate) fn is_known(&self) -> bool {
         self.machine.is_some() && self.cluster.is_some()
     }
 }

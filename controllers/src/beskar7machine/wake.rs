@@ -39,7 +39,7 @@ impl Wakes {
     /// Listens to everything that concerns machines. What is sent into the sender is a host that was chosen and given
     /// up again.
     #[must_use]
-    pub fn new(feeds: &mut Feeds) -> (Self, UnboundedSender<Key>) {
+    pub fn new(feeds: &Feeds) -> (Self, UnboundedSender<Key>) {
         let (sender, freed) = unbounded_channel();
         let wakes = Self {
             machines: feeds.machines.changes(),

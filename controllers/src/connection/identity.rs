@@ -10,8 +10,9 @@ const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/name
 pub enum IdentityError {
     /// No pod, and no flag.
     #[error(
-        "the namespace of the Lease is not known: this is not a pod with a service account, so pass \
-         --leader-election-namespace (or --leader-elect=false when there is only one replica)"
+        "the manager's own namespace, where its Lease and its boot server's key are, is not known: this is not a pod \
+         with a service account, so pass --leader-election-namespace (or, when there is only one replica and no boot \
+         server, --leader-elect=false)"
     )]
     Namespace(#[source] std::io::Error),
 }
@@ -58,11 +59,11 @@ impl fmt::Display for Identity {
     }
 }
 
-/// The namespace of the Lease: as the flag says, else the pod's own.
+/// The manager's own namespace, of the Lease and of the boot server's key: as the flag says, else the pod's own.
 ///
 /// # Errors
 /// Neither is known; the error says what to pass.
-pub fn lease_namespace(flag: Option<&str>) -> Result<String, IdentityError> {
+pub fn own_namespace(flag: Option<&str>) -> Result<String, IdentityError> {
     match flag {
         Some(namespace) => Ok(namespace.to_owned()),
         None => std::fs::read_to_string(NAMESPACE_FILE)
@@ -85,9 +86,9 @@ mod tests {
 
     #[test]
     fn outside_a_pod_the_flag_is_asked_for() {
-        assert_eq!(lease_namespace(Some("a")).unwrap(), "a");
+        assert_eq!(own_namespace(Some("a")).unwrap(), "a");
         if !std::path::Path::new(NAMESPACE_FILE).exists() {
-            let error = lease_namespace(None).unwrap_err().to_string();
+            let error = own_namespace(None).unwrap_err().to_string();
             assert!(error.contains("--leader-election-namespace"), "{error}");
         }
     }

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use beskar7_boot::delivery::Counted;
 use prometheus_client::{
     encoding::{EncodeLabelSet, EncodeLabelValue, text},
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info},
@@ -47,6 +48,11 @@ struct ApiLabels {
     code: String,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct BootLabels {
+    answer: &'static str,
+}
+
 /// All that is counted; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Metrics(Arc<Inner>);
@@ -60,6 +66,7 @@ struct Inner {
     durations: Family<ControllerLabels, Histogram, fn() -> Histogram>,
     errors: Family<ErrorLabels, Counter>,
     api_errors: Family<ApiLabels, Counter>,
+    boot_answers: Family<BootLabels, Counter>,
 }
 
 /// From a status that needs no write to a BMC that does not answer.
@@ -78,6 +85,7 @@ impl Metrics {
         let durations = Family::new_with_constructor(durations as fn() -> Histogram);
         let errors = Family::default();
         let api_errors = Family::default();
+        let boot_answers = Family::default();
         registry.register(
             "build",
             "The version that runs",
@@ -106,7 +114,33 @@ impl Metrics {
             "Requests to the API server that failed, by method and status code (0: no answer)",
             api_errors.clone(),
         );
-        Self(Arc::new(Inner { registry, leader, transitions, reconciles, durations, errors, api_errors }))
+        registry.register(
+            "boot_answers",
+            "Answers of the boot server: configuration, medium, phone-home, refused, unavailable",
+            boot_answers.clone(),
+        );
+        Self(Arc::new(Inner {
+            registry,
+            leader,
+            transitions,
+            reconciles,
+            durations,
+            errors,
+            api_errors,
+            boot_answers,
+        }))
+    }
+
+    /// The boot server answered.
+    pub fn boot_answered(&self, what: Counted) {
+        let answer = match what {
+            Counted::Configuration => "configuration",
+            Counted::Medium => "medium",
+            Counted::PhoneHome => "phone-home",
+            Counted::Refused => "refused",
+            Counted::Unavailable => "unavailable",
+        };
+        self.0.boot_answers.get_or_create(&BootLabels { answer }).inc();
     }
 
     /// This replica leads now.

@@ -62,6 +62,14 @@ pub enum OptionsError {
         "--boot-url is given, but --boot-bind-address is 0: give an address to listen on, or no --boot-url"
     )]
     BootUnbound,
+    /// A certificate without its key, or the other way round.
+    #[error("--boot-tls-cert-file and --boot-tls-key-file belong together: give both, or neither")]
+    BootCertificate,
+    /// Hosts would speak plain HTTP to a server that speaks HTTPS.
+    #[error(
+        "--boot-tls-cert-file is given, but --boot-url begins with http: write https, or give no certificate"
+    )]
+    BootScheme,
 }
 
 /// Finds the first thing that can't work.
@@ -78,6 +86,7 @@ pub(super) fn check(options: &Options) -> Result<(), OptionsError> {
         ("bmc-poll-interval", options.controllers.bmc_poll_interval),
         ("boot-timeout", options.controllers.boot_timeout),
         ("release-timeout", options.controllers.release_timeout),
+        ("configuration-timeout", options.boot.configuration_timeout),
     ] {
         if value.is_zero() {
             return Err(OptionsError::Zero(flag));
@@ -114,6 +123,14 @@ fn boot(options: &Options) -> Result<(), OptionsError> {
     }
     if options.boot.boot_bind_address == BindAddress::Off {
         return Err(OptionsError::BootUnbound);
+    }
+    let files = [&options.boot.boot_tls_cert_file, &options.boot.boot_tls_key_file];
+    let given = files.iter().filter(|file| !file.as_os_str().is_empty()).count();
+    if given == 1 {
+        return Err(OptionsError::BootCertificate);
+    }
+    if given == 2 && !url.to_ascii_lowercase().starts_with("https:") {
+        return Err(OptionsError::BootScheme);
     }
     Ok(())
 }

@@ -11,7 +11,6 @@ use beskar7_api::{
     conditions::host as reasons,
 };
 use beskar7_core::host::{
-    boot_parameters::Parameters,
     contact::Trouble,
     hold::{Booting, Hold, is_released},
     plan::{Farewell, Plan, Sight, Switch, Wanted, believable},
@@ -23,8 +22,10 @@ use super::{
     ReconcileError,
     bmcs::Known,
     marks::{Marks, Written},
+    media::{self, Media},
     sighting, trouble,
 };
+use crate::boot_server::Presenter;
 
 /// For an image to be inserted, or media to be ejected.
 const MEDIA: Duration = Duration::from_secs(180);
@@ -53,6 +54,7 @@ pub(super) async fn act(
     host: &PhysicalHost,
     known: Option<&Known>,
     marks: &Marks,
+    presenter: Option<&Presenter>,
     now: Timestamp,
 ) -> Result<Outcome, ReconcileError> {
     match plan {
@@ -64,7 +66,10 @@ pub(super) async fn act(
         },
         Plan::NoteOn(booting) => written(marks.booting(host, booting).await?, None),
         Plan::Install(wanted) => match (known, Hold::of(host)) {
-            (Some(known), Hold::Held { claim }) => install(wanted, claim, host, known, marks, now).await,
+            (Some(known), Hold::Held { claim }) => match media::media(wanted, claim, presenter).await {
+                Ok(media) => install(wanted, &media, claim, host, known, marks, now).await,
+                Err(trouble) => Ok(Outcome::Failed(trouble)),
+            },
             (Some(_) | None, _) => Ok(Outcome::Stale),
         },
         Plan::TurnOn | Plan::Power(Switch::On) => with_system(known, host, turn_on).await,
@@ -81,13 +86,14 @@ pub(super) async fn act(
 /// Off, insert, arm, mark, on. The mark stands between what may be done again and what may not.
 async fn install(
     wanted: &Wanted,
+    media: &Media,
     claim: &str,
     host: &PhysicalHost,
     known: &Known,
     marks: &Marks,
     now: Timestamp,
 ) -> Result<Outcome, ReconcileError> {
-    let armed = match make_ready(wanted, known).await {
+    let armed = match make_ready(wanted, media, known).await {
         Ok(armed) => armed,
         Err(trouble) => return Ok(Outcome::Failed(trouble)),
     };
@@ -103,7 +109,7 @@ async fn install(
     }
 }
 
-async fn make_ready(wanted: &Wanted, known: &Known) -> Result<System, Trouble> {
+async fn make_ready(wanted: &Wanted, media: &Media, known: &Known) -> Result<System, Trouble> {
     let bmc = &known.bmc;
     let failed = |error: redfish::Error| trouble::of_act(reasons::SET_BOOT_ISO_FAILED, &error);
     let system = known.look().await.map_err(|error| trouble::of_contact(&error))?;
@@ -115,14 +121,16 @@ async fn make_ready(wanted: &Wanted, known: &Known) -> Result<System, Trouble> {
         BootMode::UEFI => redfish::BootMode::Uefi,
         BootMode::Legacy => redfish::BootMode::Legacy,
     };
-    let target = match (wanted.method, &wanted.image) {
+    let target = match (wanted.method, &media.image) {
         (BootMethod::VirtualMedia, Some(image)) => {
-            known.put_in(bmc.insert(&off, image, MEDIA).await.map_err(failed)?.path());
-            match &wanted.parameters {
-                Some(Parameters::UefiTarget { loader, arguments }) => {
-                    BootTarget::UefiTarget(format!("{loader} {}", arguments.join(" ")))
-                }
-                Some(Parameters::Overlay(_)) | None => BootTarget::VirtualCd,
+            let slot = bmc.insert(&off, image, MEDIA).await.map_err(failed)?;
+            known.put_in(slot.path());
+            if let Some(volume) = &media.volume {
+                bmc.insert_beside(&off, volume, &slot, MEDIA).await.map_err(failed)?;
+            }
+            match &media.uefi_target {
+                Some(path) => BootTarget::UefiTarget(path.clone()),
+                None => BootTarget::VirtualCd,
             }
         }
         (BootMethod::PXE | BootMethod::Ipxe, _) => BootTarget::Pxe,
@@ -130,9 +138,8 @@ async fn make_ready(wanted: &Wanted, known: &Known) -> Result<System, Trouble> {
         (BootMethod::HTTPBoot, _) | (BootMethod::VirtualMedia, None) => {
             return Err(Trouble {
                 reason: reasons::SET_BOOT_ISO_FAILED,
-                message:
-                    "UEFI HTTP boot needs the boot server, which this version does not have: boot from an ISO"
-                        .to_owned(),
+                message: "UEFI HTTP boot needs a part of the boot server that this version does not have: boot from an ISO"
+                    .to_owned(),
                 passes: false,
             });
         }

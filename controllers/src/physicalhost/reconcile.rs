@@ -31,6 +31,7 @@ use super::{
     trail::{Trail, Trails},
 };
 use crate::{
+    boot_server::Presenter,
     clock::now,
     controller::Reconciler,
     diagnostics::Metrics,
@@ -54,6 +55,8 @@ pub struct Context {
     pace: Pace,
     bmcs: Bmcs,
     consumers: Consumers,
+    /// What is presented to machines, where there is a boot server.
+    presenter: Option<Presenter>,
     inventories: Inventories,
     marks: Marks,
     trails: Trails,
@@ -72,12 +75,14 @@ impl Context {
         (sync_period, pace): (Duration, Pace),
         guard: Guard,
         machines: Cache<Beskar7Machine>,
+        presenter: Option<Presenter>,
         woken: UnboundedSender<Key>,
     ) -> Self {
         Self {
             marks: Marks::new(client.clone()),
             bmcs: Bmcs::new(guard),
             consumers: Consumers::new(client.clone(), machines),
+            presenter,
             inventories: Inventories::new(woken),
             trails: Trails::default(),
             pace,
@@ -193,7 +198,16 @@ async fn steps(
             Said::Now(now) => host = *now,
             Said::Stale => return Ok(again()),
         }
-        match act::act(&decision.plan, &host, known.as_deref(), &context.marks, now()).await? {
+        match act::act(
+            &decision.plan,
+            &host,
+            known.as_deref(),
+            &context.marks,
+            context.presenter.as_ref(),
+            now(),
+        )
+        .await?
+        {
             Outcome::Nothing => {
                 context.trouble(key, None);
                 if news {

@@ -75,6 +75,7 @@ impl MockApiServer {
             (minute * 10, pace),
             Arc::new(|| true),
             machines,
+            None,
             tokio::sync::mpsc::unbounded_channel().0,
         ))
     }

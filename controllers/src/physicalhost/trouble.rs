@@ -1,6 +1,7 @@
 //! What went wrong with a BMC, in the words of conditions.
 
 use beskar7_api::conditions::host as reasons;
+use beskar7_boot::capability::hidden;
 use beskar7_core::host::contact::Trouble;
 use beskar7_redfish::Error;
 
@@ -44,7 +45,8 @@ fn told(error: &Error) -> String {
              has power and network, and firewalls between"
         );
     }
-    causes(error)
+    // Some repeat the URL that they were told to read from.
+    hidden(&causes(error))
 }
 
 /// Whether trying again may help. The rest waits for a person, and is tried again seldom.

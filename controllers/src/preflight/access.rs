@@ -19,14 +19,14 @@ const AT_ONCE: usize = 8;
 pub(super) async fn check(
     client: &Client,
     options: &Options,
-    lease_namespace: Option<&str>,
+    own_namespace: Option<&str>,
 ) -> Result<(), PreflightError> {
     let asked: Vec<(Need, Option<String>)> = permissions::required(options)
         .into_iter()
         .map(|need| {
             let namespace = match need.place {
                 Where::Watched => options.watch_namespace(),
-                Where::Lease => lease_namespace,
+                Where::Own => own_namespace,
                 Where::Cluster => None,
             };
             (need, namespace.map(ToOwned::to_owned))
@@ -77,8 +77,8 @@ async fn refused(
 
 fn describe(need: &Need, namespace: Option<&str>) -> String {
     match (need.place, namespace) {
-        (Where::Watched | Where::Lease, Some(namespace)) => format!("{need} in namespace {namespace}"),
-        (Where::Watched | Where::Lease, None) => format!("{need} in all namespaces"),
+        (Where::Watched | Where::Own, Some(namespace)) => format!("{need} in namespace {namespace}"),
+        (Where::Watched | Where::Own, None) => format!("{need} in all namespaces"),
         (Where::Cluster, _) => need.to_string(),
     }
 }

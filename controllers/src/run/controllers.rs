@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     beskar7cluster, beskar7machine,
+    boot_server::Presenter,
     caches::{Caches, Feeds},
     claim::Register,
     clock,
@@ -27,16 +28,19 @@ use crate::{
     watch::{Cache, Key},
 };
 
-/// What readiness waits for on the replica that leads.
-const CACHES: &str = "the caches";
-
 /// What controllers are made of.
 pub(super) struct Parts<'a> {
     pub(super) options: &'a Options,
     pub(super) identity: &'a Identity,
     pub(super) health: &'a Health,
     pub(super) metrics: &'a Metrics,
-    pub(super) delivery: Delivery,
+    pub(super) presenter: Option<Presenter>,
+}
+
+impl Parts<'_> {
+    fn delivery(&self) -> Delivery {
+        self.presenter.as_ref().map_or(Delivery::Off, |presenter| presenter.links.delivery())
+    }
 }
 
 /// The controllers that run.
@@ -47,24 +51,24 @@ pub(super) struct Controllers {
 }
 
 impl Controllers {
-    /// Starts them; their writes pass the fence of `client`, and they change machines only while the gate is open.
-    pub(super) fn start(&mut self, parts: &Parts<'_>, client: &Client, gate: Gate) {
+    /// Starts them; their writes pass the fence of `client`, and they change machines only while the gate is open. What
+    /// they look at is watched already.
+    pub(super) fn start(&mut self, parts: &Parts<'_>, client: &Client, gate: Gate, feeds: &Feeds) {
         let options = parts.options;
         let reporter = Reporter {
             controller: LEASE_NAME.to_owned(),
             instance: Some(parts.identity.as_str().to_owned()),
         };
         let recorder = Recorder::new(client.clone(), reporter);
-        let mut feeds = Feeds::new(client, options);
         let caches = feeds.caches();
 
-        self.start_machines(parts, client, &recorder, &mut feeds);
+        self.start_machines(parts, client, &recorder, feeds);
         let (woken, changes) = feeds.hosts.changes_and_more();
         let pace = Pace {
             poll: options.controllers.bmc_poll_interval,
             boot: options.controllers.boot_timeout,
             release: options.controllers.release_timeout,
-            delivery: parts.delivery,
+            delivery: parts.delivery(),
         };
         let hosts = physicalhost::Context::new(
             client.clone(),
@@ -73,6 +77,7 @@ impl Controllers {
             (options.controllers.sync_period, pace),
             Arc::new(move || gate.left(clock::uptime()).is_some()),
             caches.machines.clone(),
+            parts.presenter.clone(),
             woken,
         );
         let concurrency = options.controllers.physicalhost_concurrency;
@@ -85,24 +90,13 @@ impl Controllers {
             options.controllers.sync_period,
             caches.clone(),
         );
-        let (wakes, woken) = beskar7cluster::Wakes::new(&mut feeds);
+        let (wakes, woken) = beskar7cluster::Wakes::new(feeds);
         self.tasks.spawn(wakes.run(self.stop.clone()));
         let concurrency = options.controllers.beskar7cluster_concurrency;
         self.run(clusters, &caches, caches.clusters.clone(), woken, concurrency, parts.health);
-
-        feeds.start(&mut self.tasks, &self.stop);
-        let (health, stop) = (parts.health.clone(), self.stop.clone());
-        health.wait_for(CACHES);
-        self.tasks.spawn(async move {
-            tokio::select! {
-                () = caches.filled() => health.passed(CACHES),
-                () = stop.cancelled() => {}
-            }
-            stop.cancelled().await;
-        });
     }
 
-    fn start_machines(&mut self, parts: &Parts<'_>, client: &Client, recorder: &Recorder, feeds: &mut Feeds) {
+    fn start_machines(&mut self, parts: &Parts<'_>, client: &Client, recorder: &Recorder, feeds: &Feeds) {
         let controllers = &parts.options.controllers;
         let (caches, register) = (feeds.caches(), Arc::new(Register::default()));
         let (wakes, freed) = beskar7machine::Wakes::new(feeds);
@@ -114,7 +108,7 @@ impl Controllers {
             caches.clone(),
             register.clone(),
             freed,
-            (controllers.sync_period, controllers.release_timeout, parts.delivery),
+            (controllers.sync_period, controllers.release_timeout, parts.delivery()),
         );
         self.tasks.spawn(wakes.run(caches.clone(), register, keys, self.stop.clone()));
         let concurrency = controllers.beskar7machine_concurrency;

@@ -1,0 +1,152 @@
+//! Configuration delivery: what a machine is given over HTTP while it boots, to those who show the right capability.
+//!
+//! Who a capability belongs to, and what there is for it, is asked of a [`Desk`]: nothing here knows the API server.
+//! Every refusal is the same answer: who guesses learns nothing.
+
+mod answer;
+mod target;
+mod wrong;
+
+use std::{fmt, ops::Range, sync::Arc};
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+
+pub use self::answer::router;
+use crate::{capability::Capability, source::Source};
+
+/// Why nothing is given out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// There is nothing for who asks. Why not is nobody's business.
+    Nothing,
+    /// Not now: what is needed can't be had at the moment.
+    NotNow,
+}
+
+/// What a machine is configured with.
+#[derive(Clone)]
+pub struct Configuration {
+    /// The Machine's bootstrap data, byte for byte.
+    pub user_data: Bytes,
+    /// What the machine is told of itself.
+    pub meta_data: MetaData,
+    /// How its network is set up, where somebody says so.
+    pub network_config: Option<Bytes>,
+}
+
+/// Without what is in it: bootstrap data are secret.
+impl fmt::Debug for Configuration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Configuration").field("hostname", &self.meta_data.hostname).finish_non_exhaustive()
+    }
+}
+
+/// What a machine is told of itself. The URL in it is a secret.
+#[derive(Clone, PartialEq, Eq)]
+pub struct MetaData {
+    /// Another one for every installation.
+    pub instance_id: String,
+    /// Its name.
+    pub hostname: String,
+    /// Its identity in the cluster, as its Node must carry it.
+    pub provider_id: String,
+    /// The zone that it stands in.
+    pub zone: Option<String>,
+    /// The host that it runs on.
+    pub host: String,
+    /// That host's namespace.
+    pub namespace: String,
+    /// The cluster that it belongs to.
+    pub cluster: Option<String>,
+    /// Its UUID, as its BMC tells it.
+    pub uuid: Option<String>,
+    /// Where it says that it runs.
+    pub phone_home_url: String,
+}
+
+/// A medium that a machine is given.
+#[derive(Clone)]
+pub struct Medium {
+    /// Its bytes.
+    pub source: Arc<dyn Source>,
+    /// What tells this content from any other.
+    pub etag: String,
+    /// The parts of it whose reading says something.
+    pub telling: Telling,
+}
+
+/// Which parts of a medium say something when they are read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Telling {
+    /// The boot loader's configuration.
+    pub loader: Vec<Range<u64>>,
+    /// The machine's configuration.
+    pub configuration: Vec<Range<u64>>,
+}
+
+/// What was learned of a machine by what it asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Learned {
+    /// Its boot loader read its configuration.
+    LoaderRead,
+    /// It read its configuration.
+    ConfigurationRead,
+    /// It called home.
+    CalledHome,
+}
+
+/// What was answered, to be counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// A configuration, or a part of one.
+    Configuration,
+    /// A medium, or a part of one.
+    Medium,
+    /// A call.
+    PhoneHome,
+    /// Nothing, because there is nothing for who asked.
+    Refused,
+    /// Nothing, because it can't be had now.
+    Unavailable,
+}
+
+/// A path behind a capability that names a medium.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MediumName<'a> {
+    /// The image, if its content is this.
+    Image {
+        /// Which content.
+        pin: &'a str,
+    },
+    /// The volume with the configuration.
+    Volume {
+        /// Its label.
+        label: &'a str,
+    },
+}
+
+/// Who knows what there is for a capability.
+pub trait Desk: Send + Sync + 'static {
+    /// The configuration, for who may read it now.
+    fn configuration<'a>(
+        &'a self,
+        capability: &'a Capability,
+    ) -> BoxFuture<'a, Result<Configuration, Refusal>>;
+
+    /// A medium, for who may read it now.
+    fn medium<'a>(
+        &'a self,
+        capability: &'a Capability,
+        name: MediumName<'a>,
+    ) -> BoxFuture<'a, Result<Medium, Refusal>>;
+
+    /// Whether this capability may call home.
+    fn may_call_home(&self, capability: &Capability) -> bool;
+
+    /// Something was learned of the machine whose capability this is. It must not make the answer wait.
+    fn learned(&self, capability: &Capability, what: Learned);
+
+    /// Something was answered.
+    fn counted(&self, what: Counted);
+}

@@ -1,0 +1,181 @@
+//! Answers to requests under `/c/`.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{ConnectInfo, Request, State},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    response::Response,
+    routing::get,
+};
+use bytes::Bytes;
+
+use super::{
+    Configuration, Counted, Desk, Learned, Medium, Refusal, Telling,
+    target::{File, Target, target},
+    wrong::Wrong,
+};
+use crate::{capability::Capability, form, ranges};
+
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+const ISO: &str = "application/octet-stream";
+
+struct Counter {
+    desk: Arc<dyn Desk>,
+    wrong: Wrong,
+}
+
+/// Everything that is served: what the desk has, and whether the server is there at all.
+pub fn router(desk: Arc<dyn Desk>) -> Router {
+    let counter = Arc::new(Counter { desk, wrong: Wrong::new() });
+    Router::new().route("/healthz", get(async || "ok\n")).fallback(answer).with_state(counter)
+}
+
+async fn answer(State(counter): State<Arc<Counter>>, request: Request) -> Response {
+    let (parts, _body) = request.into_parts();
+    let from = parts.extensions.get().map(|ConnectInfo(address): &ConnectInfo<SocketAddr>| address.ip());
+    // What is sent with a call is not read: that it comes is all that it says.
+    let answered = match target(parts.uri.path()) {
+        Some((capability, target)) => {
+            counter.answer(&capability, target, &parts.method, &parts.headers).await
+        }
+        None => Err(Refusal::Nothing),
+    };
+    match answered {
+        Ok(response) => response,
+        Err(refusal) => counter.refuse(refusal, from).await,
+    }
+}
+
+impl Counter {
+    async fn answer(
+        &self,
+        capability: &Capability,
+        target: Target<'_>,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Result<Response, Refusal> {
+        let reads = *method == Method::GET || *method == Method::HEAD;
+        match target {
+            Target::File(file) if reads => self.file(capability, file, method).await,
+            Target::Medium(name) if reads => {
+                let medium = self.desk.medium(capability, name).await?;
+                Ok(self.medium(capability, medium, method, headers).await)
+            }
+            Target::PhoneHome if *method == Method::POST && self.desk.may_call_home(capability) => {
+                self.desk.learned(capability, Learned::CalledHome);
+                self.desk.counted(Counted::PhoneHome);
+                Ok(text(Bytes::from_static(b"welcome\n")))
+            }
+            Target::File(_) | Target::Medium(_) | Target::PhoneHome => Err(Refusal::Nothing),
+        }
+    }
+
+    async fn file(&self, capability: &Capability, file: File, method: &Method) -> Result<Response, Refusal> {
+        let configuration = self.desk.configuration(capability).await?;
+        let content = content(file, &configuration).map_err(|error| {
+            tracing::error!(host = configuration.meta_data.host, %error, "a configuration can't be given out");
+            Refusal::NotNow
+        })?;
+        let content = content.ok_or(Refusal::Nothing)?;
+        if *method == Method::GET && holds_user_data(file) {
+            self.desk.learned(capability, Learned::ConfigurationRead);
+        }
+        self.desk.counted(Counted::Configuration);
+        // HEAD is answered by the same: the server leaves the content out.
+        Ok(text(content))
+    }
+
+    async fn medium(
+        &self,
+        capability: &Capability,
+        medium: Medium,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Response {
+        let Medium { source, etag, telling } = medium;
+        let response = ranges::answer(source, method, headers, &etag, ISO).await;
+        if response.status() == StatusCode::BAD_GATEWAY {
+            self.desk.counted(Counted::Unavailable);
+            return with_status(StatusCode::BAD_GATEWAY, "not now\n");
+        }
+        if *method == Method::GET {
+            self.learn(capability, &telling, &response);
+        }
+        self.desk.counted(Counted::Medium);
+        response
+    }
+
+    /// Who reads the boot loader's configuration runs a boot loader.
+    fn learn(&self, capability: &Capability, telling: &Telling, response: &Response) {
+        let Some(range) = ranges::given(response) else { return };
+        let touches = |parts: &[std::ops::Range<u64>]| {
+            parts.iter().any(|part| part.start < range.end && range.start < part.end)
+        };
+        if touches(&telling.loader) {
+            self.desk.learned(capability, Learned::LoaderRead);
+        }
+        if touches(&telling.configuration) {
+            self.desk.learned(capability, Learned::ConfigurationRead);
+        }
+    }
+
+    async fn refuse(&self, refusal: Refusal, from: Option<IpAddr>) -> Response {
+        match refusal {
+            Refusal::Nothing => {
+                self.desk.counted(Counted::Refused);
+                self.wrong.tried(from).await;
+                with_status(StatusCode::NOT_FOUND, "not found\n")
+            }
+            Refusal::NotNow => {
+                self.desk.counted(Counted::Unavailable);
+                with_status(StatusCode::SERVICE_UNAVAILABLE, "not now\n")
+            }
+        }
+    }
+}
+
+/// What a file holds; nothing where there is no such file for this machine.
+fn content(file: File, configuration: &Configuration) -> Result<Option<Bytes>, form::FormError> {
+    let Configuration { user_data, meta_data, network_config } = configuration;
+    Ok(match file {
+        File::UserData | File::Ignition | File::Talos => Some(user_data.clone()),
+        File::MetaData => Some(form::meta_data(meta_data).into()),
+        File::VendorData => Some(form::vendor_data(meta_data).into()),
+        File::AutoinstallVendorData => Some(Bytes::new()),
+        File::NetworkConfig => network_config.clone(),
+        File::Autoinstall => Some(form::autoinstall(user_data, meta_data)?),
+        File::Kairos => Some(form::kairos(user_data, meta_data)?),
+    })
+}
+
+fn holds_user_data(file: File) -> bool {
+    match file {
+        File::UserData | File::Ignition | File::Talos | File::Autoinstall | File::Kairos => true,
+        File::MetaData | File::VendorData | File::AutoinstallVendorData | File::NetworkConfig => false,
+    }
+}
+
+fn text(content: Bytes) -> Response {
+    let mut response = Response::new(Body::from(content));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, TEXT);
+    // What is given out now may be closed in a minute.
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+fn with_status(status: StatusCode, content: &'static str) -> Response {
+    let mut response = text(Bytes::from_static(content.as_bytes()));
+    *response.status_mut() = status;
+    response
+}
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod tests;

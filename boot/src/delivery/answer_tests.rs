@@ -1,0 +1,187 @@
+//! Requests to a desk that has one claim.
+
+use std::{ops::Range, sync::Mutex};
+
+use futures::future::BoxFuture;
+use tower::ServiceExt as _;
+
+use super::*;
+use crate::{
+    capability::{Key, Purpose},
+    delivery::{MediumName, MetaData},
+};
+
+const USER_DATA: &str = "## template: jinja\n#cloud-config\nname: '{{ ds.meta_data.hostname }}'\n";
+
+/// Has something for claim `c`, while it is open.
+struct OneClaim {
+    open: bool,
+    noted: Mutex<Vec<String>>,
+}
+
+fn key() -> Key {
+    Key::new(&[7; 32]).unwrap()
+}
+
+fn capability(purpose: Purpose, claim: &str) -> Capability {
+    key().capability(purpose, claim)
+}
+
+impl OneClaim {
+    fn is(&self, capability: &Capability, purpose: Purpose) -> bool {
+        self.open && *capability == key().capability(purpose, "c")
+    }
+}
+
+impl Desk for OneClaim {
+    fn configuration<'a>(
+        &'a self,
+        capability: &'a Capability,
+    ) -> BoxFuture<'a, Result<Configuration, Refusal>> {
+        let meta_data = MetaData {
+            instance_id: "i".to_owned(),
+            hostname: "edge-1".to_owned(),
+            provider_id: "b7://metal/h".to_owned(),
+            zone: None,
+            host: "h".to_owned(),
+            namespace: "metal".to_owned(),
+            cluster: None,
+            uuid: None,
+            phone_home_url: "http://b/home".to_owned(),
+        };
+        let user_data = Bytes::from_static(USER_DATA.as_bytes());
+        let found = self.is(capability, Purpose::Configuration);
+        let configuration = Configuration { user_data, meta_data, network_config: None };
+        Box::pin(async move { if found { Ok(configuration) } else { Err(Refusal::Nothing) } })
+    }
+
+    fn medium<'a>(
+        &'a self,
+        capability: &'a Capability,
+        name: MediumName<'a>,
+    ) -> BoxFuture<'a, Result<Medium, Refusal>> {
+        let found = self.is(capability, Purpose::Media) && name == MediumName::Image { pin: "p1" };
+        let parts: Range<u64> = 4..6;
+        let telling = Telling { loader: vec![parts], configuration: vec![] };
+        let source = Arc::new(Bytes::from_static(b"0123456789"));
+        let medium = Medium { source, etag: "e".to_owned(), telling };
+        Box::pin(async move { if found { Ok(medium) } else { Err(Refusal::Nothing) } })
+    }
+
+    fn may_call_home(&self, capability: &Capability) -> bool {
+        self.is(capability, Purpose::PhoneHome)
+    }
+
+    fn learned(&self, _: &Capability, what: Learned) {
+        self.noted.lock().unwrap().push(format!("{what:?}"));
+    }
+
+    fn counted(&self, what: Counted) {
+        self.noted.lock().unwrap().push(format!("{what:?}"));
+    }
+}
+
+struct Counterpart {
+    desk: Arc<OneClaim>,
+    router: Router,
+}
+
+impl Counterpart {
+    fn new(open: bool) -> Self {
+        let desk = Arc::new(OneClaim { open, noted: Mutex::default() });
+        Self { router: router(desk.clone()), desk }
+    }
+
+    async fn ask(&self, method: &str, path: &str, range: Option<&str>) -> (u16, String, String) {
+        let mut request = Request::builder().method(method).uri(path);
+        if let Some(range) = range {
+            request = request.header("range", range);
+        }
+        let request = request.body(Body::empty()).unwrap();
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (status, headers) = (response.status().as_u16(), format!("{:?}", response.headers()));
+        let body = axum::body::to_bytes(response.into_body(), 1 << 20).await.unwrap();
+        (status, headers, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    fn noted(&self) -> Vec<String> {
+        std::mem::take(&mut *self.desk.noted.lock().unwrap())
+    }
+}
+
+#[tokio::test]
+async fn a_configuration_is_given_in_every_form() {
+    let server = Counterpart::new(true);
+    let base = format!("/c/{}", capability(Purpose::Configuration, "c").in_url());
+    for (name, expected) in [
+        ("user-data", USER_DATA),
+        ("ignition", USER_DATA),
+        ("talos", USER_DATA),
+        ("kairos", "#cloud-config\nname: 'edge-1'\n"),
+        ("autoinstall/user-data", "## template: jinja\n#cloud-config\nautoinstall:"),
+        ("meta-data", "instance-id: \"i\"\n"),
+        ("autoinstall/meta-data", "instance-id: \"i\"\n"),
+        ("vendor-data", "#cloud-config\nphone_home:"),
+        ("autoinstall/vendor-data", ""),
+    ] {
+        let (status, headers, body) = server.ask("GET", &format!("{base}/{name}"), None).await;
+        assert_eq!(status, 200, "{name}");
+        assert!(body.starts_with(expected), "{name}: {body}");
+        assert!(headers.contains("no-store"), "{headers}");
+        let learned = server.noted().contains(&"ConfigurationRead".to_owned());
+        let is_user_data = !name.ends_with("meta-data") && !name.ends_with("vendor-data");
+        assert_eq!(learned, is_user_data, "{name}");
+    }
+    let (status, _, body) = server.ask("HEAD", &format!("{base}/user-data"), None).await;
+    assert_eq!((status, body.as_str()), (200, ""));
+    assert_eq!(server.noted(), ["Configuration"], "a look is no read");
+    assert_eq!(server.ask("GET", &format!("{base}/network-config"), None).await.0, 404, "there is none");
+}
+
+#[tokio::test]
+async fn a_medium_is_given_by_range_and_tells_who_reads_its_loader_configuration() {
+    let server = Counterpart::new(true);
+    let path = format!("/c/{}/p1/a.iso", capability(Purpose::Media, "c").in_url());
+    let (status, _, body) = server.ask("GET", &path, Some("bytes=0-3")).await;
+    assert_eq!((status, body.as_str(), server.noted()), (206, "0123", vec!["Medium".to_owned()]));
+    let (_, _, body) = server.ask("GET", &path, Some("bytes=5-5")).await;
+    assert_eq!((body.as_str(), server.noted()), ("5", vec!["LoaderRead".to_owned(), "Medium".to_owned()]));
+    assert_eq!(server.ask("GET", &path, None).await.2, "0123456789");
+    assert!(server.noted().contains(&"LoaderRead".to_owned()));
+    assert_eq!(server.ask("HEAD", &path, None).await.0, 200);
+    assert_eq!(server.noted(), ["Medium"]);
+    let other = path.replace("p1", "p2");
+    assert_eq!(server.ask("GET", &other, None).await.0, 404, "another content");
+}
+
+#[tokio::test]
+async fn every_refusal_is_the_same_answer() {
+    let (open, closed) = (Counterpart::new(true), Counterpart::new(false));
+    let of = |purpose, claim| format!("/c/{}", capability(purpose, claim).in_url());
+    let ours = of(Purpose::Configuration, "c");
+    let expected = open.ask("GET", "/nothing", None).await;
+    assert_eq!((expected.0, expected.2.as_str()), (404, "not found\n"));
+    for (server, method, path) in [
+        (&open, "GET", format!("{}/user-data", of(Purpose::Configuration, "foreign"))),
+        (&open, "GET", format!("{}/user-data", of(Purpose::Media, "c"))),
+        (&open, "GET", format!("{}/user-data", of(Purpose::PhoneHome, "c"))),
+        (&open, "GET", format!("{}/p1/a.iso", ours)),
+        (&open, "GET", format!("{ours}/nothing")),
+        (&open, "GET", format!("{ours}/")),
+        (&open, "GET", ours.clone()),
+        (&open, "PUT", format!("{ours}/user-data")),
+        (&open, "DELETE", format!("{ours}/user-data")),
+        (&open, "GET", format!("{}/phone-home", of(Purpose::PhoneHome, "c"))),
+        (&open, "POST", format!("{ours}/phone-home")),
+        (&open, "GET", format!("/c/{}/user-data", "0".repeat(40))),
+        (&open, "GET", "/c/short/user-data".to_owned()),
+        (&closed, "GET", format!("{ours}/user-data")),
+        (&closed, "POST", format!("{}/phone-home", of(Purpose::PhoneHome, "c"))),
+    ] {
+        assert_eq!(server.ask(method, &path, None).await, expected, "{method} {path}");
+        assert_eq!(server.noted().pop().as_deref(), Some("Refused"), "{method} {path}");
+    }
+    let home = format!("{}/phone-home", of(Purpose::PhoneHome, "c"));
+    assert_eq!(open.ask("POST", &home, None).await.0, 200);
+    assert_eq!(open.noted(), ["CalledHome", "PhoneHome"]);
+}

@@ -1,0 +1,90 @@
+//! Which path means what. A path that means nothing is refused like a wrong capability.
+
+use super::MediumName;
+use crate::capability::{Capability, PREFIX};
+
+/// What a path asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target<'a> {
+    File(File),
+    Medium(MediumName<'a>),
+    PhoneHome,
+}
+
+/// The parts and forms of a configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum File {
+    UserData,
+    MetaData,
+    VendorData,
+    NetworkConfig,
+    Autoinstall,
+    /// An installer's cloud-init looks for it beside the autoinstall document: there is nothing in it.
+    AutoinstallVendorData,
+    Ignition,
+    Talos,
+    Kairos,
+}
+
+/// The capability in a path, and what it asks for.
+pub(super) fn target(path: &str) -> Option<(Capability, Target<'_>)> {
+    let (capability, name) = path.strip_prefix(PREFIX)?.split_once('/')?;
+    let capability = Capability::parse(capability)?;
+    let target = match name {
+        "user-data" => Target::File(File::UserData),
+        "meta-data" | "autoinstall/meta-data" => Target::File(File::MetaData),
+        "vendor-data" => Target::File(File::VendorData),
+        "network-config" | "autoinstall/network-config" => Target::File(File::NetworkConfig),
+        "autoinstall/user-data" => Target::File(File::Autoinstall),
+        "autoinstall/vendor-data" => Target::File(File::AutoinstallVendorData),
+        "ignition" => Target::File(File::Ignition),
+        "talos" => Target::File(File::Talos),
+        "kairos" => Target::File(File::Kairos),
+        "phone-home" => Target::PhoneHome,
+        other => Target::Medium(medium(other)?),
+    };
+    Some((capability, target))
+}
+
+/// `<pin>/<any name>.iso`, or `volume/<label>.iso`: BMCs want to see that it is an ISO.
+fn medium(name: &str) -> Option<MediumName<'_>> {
+    let (directory, file) = name.split_once('/')?;
+    let stem = file.strip_suffix(".iso").filter(|stem| !stem.is_empty() && !stem.contains('/'))?;
+    Some(match directory {
+        "volume" => MediumName::Volume { label: stem },
+        pin => MediumName::Image { pin },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_mean_what_they_say_and_nothing_else() {
+        let zeros = "0".repeat(40);
+        let at = |name: &str| {
+            let path = format!("/c/{zeros}/{name}");
+            target(&path).map(|(_, target)| format!("{target:?}"))
+        };
+        for (name, expected) in [
+            ("user-data", "File(UserData)"),
+            ("autoinstall/user-data", "File(Autoinstall)"),
+            ("autoinstall/meta-data", "File(MetaData)"),
+            ("ignition", "File(Ignition)"),
+            ("phone-home", "PhoneHome"),
+            ("0123abcd/ubuntu-24.04.iso", "Medium(Image { pin: \"0123abcd\" })"),
+            ("volume/cidata.iso", "Medium(Volume { label: \"cidata\" })"),
+        ] {
+            assert_eq!(at(name).as_deref(), Some(expected), "{name}");
+        }
+        for name in
+            ["", "user-data/", "User-Data", "../user-data", "a.iso", "p/.iso", "p/a", "p/q/a.iso", "/a.iso/b"]
+        {
+            assert_eq!(at(name), None, "{name}");
+        }
+        for path in ["/", "/c/", "/c/user-data", "/c/00/user-data", "//c/", "/healthz"] {
+            assert_eq!(target(path), None, "{path}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Kairos reads cloud-config, and passes over the header of a jinja template without filling anything in: that is done
+//! here, with what cloud-init would fill in.
+
+use bytes::Bytes;
+use minijinja::{Environment, UndefinedBehavior, Value};
+
+use super::{CLOUD_CONFIG, CloudConfig, FormError, nocloud::fields};
+use crate::delivery::MetaData;
+
+/// A template that loops for longer than this is none.
+const FUEL: u64 = 1_000_000;
+
+/// The cloud-config, filled in.
+///
+/// # Errors
+/// It is no cloud-config, or asks for something that there is not.
+pub fn kairos(user_data: &[u8], meta_data: &MetaData) -> Result<Bytes, FormError> {
+    let config = CloudConfig::parse(user_data)?;
+    if !config.is_template {
+        return Ok(Bytes::copy_from_slice(user_data));
+    }
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+    environment.set_fuel(Some(FUEL));
+    let filled = environment.render_str(config.body, context(meta_data)).map_err(mistake)?;
+    // Jinja takes the last line's end away.
+    let end = if config.body.ends_with('\n') { "\n" } else { "" };
+    Ok(Bytes::from(format!("{CLOUD_CONFIG}\n{filled}{end}")))
+}
+
+/// What cloud-init gives to templates: the meta-data, and its own names for the same.
+fn context(meta_data: &MetaData) -> Value {
+    let all = fields(meta_data).into_iter().map(|(name, value)| (name.replace('-', "_"), Value::from(value)));
+    let mut standard = vec![
+        ("instance_id".to_owned(), Value::from(meta_data.instance_id.as_str())),
+        ("local_hostname".to_owned(), Value::from(meta_data.hostname.as_str())),
+    ];
+    standard
+        .extend(meta_data.zone.as_deref().map(|zone| ("availability_zone".to_owned(), Value::from(zone))));
+    let data_source = Value::from_pairs([("meta_data".to_owned(), Value::from_pairs(all))]);
+    let v1 = Value::from_pairs(standard.clone());
+    Value::from_pairs(standard.into_iter().chain([("ds".to_owned(), data_source), ("v1".to_owned(), v1)]))
+}
+
+/// Which mistake, and where; nothing of the text.
+fn mistake(error: minijinja::Error) -> FormError {
+    // Two lines stand before the body.
+    FormError::Template { line: error.line().unwrap_or_default() + 2, why: error.kind().to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::nocloud::sample;
+    use super::*;
+
+    fn filled(config: &str) -> Result<String, FormError> {
+        kairos(config.as_bytes(), &sample()).map(|bytes| String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    #[test]
+    fn a_template_is_filled_in_and_anything_else_is_left_as_it_is() {
+        let template = "## template: jinja\n#cloud-config\nname: {{ ds.meta_data.local_hostname }}\nid: '{{ ds.meta_data.provider_id }}'\nzone: {{ v1.availability_zone }} <&>\n{% if ds.meta_data.host == 'r1' %}yes{% endif %}\n";
+        let expected = "#cloud-config\nname: edge-1\nid: 'b7://metal/r1'\nzone: rack \"1\" <&>\nyes\n";
+        assert_eq!(filled(template).as_deref(), Ok(expected));
+        let plain = "#cloud-config\nname: {{ x }}\n\n";
+        assert_eq!(filled(plain).as_deref(), Ok(plain));
+    }
+
+    #[test]
+    fn a_template_that_cannot_be_filled_in_says_where_and_shows_nothing() {
+        for (body, line) in [("a: b\nc: {{ ds.meta_data.secret_word }}\n", 4), ("{{ secret_word\n", 3)] {
+            let error = filled(&format!("## template: jinja\n#cloud-config\n{body}")).unwrap_err();
+            let FormError::Template { line: at, .. } = &error else { panic!("{error:?}") };
+            assert_eq!(*at, line, "{error}");
+            assert!(!error.to_string().contains("secret_word"), "{error}");
+        }
+        let endless = "## template: jinja\n#cloud-config\n{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}";
+        assert!(matches!(filled(endless), Err(FormError::Template { .. })));
+    }
+}

@@ -1,0 +1,189 @@
+//! Who gets what at the boot server.
+//!
+//! Before anything secret is given out, the host is read again: what a cache shows may be of the past, and a claim that
+//! has ended gets nothing more.
+
+use std::{sync::Arc, time::Duration};
+
+use beskar7_api::{PhysicalHost, boot::ConfigVolume};
+use beskar7_boot::{
+    capability::{Capability, Purpose},
+    delivery::{Configuration, Counted, Desk, Learned, Medium, MediumName, Refusal, Telling},
+    volume::contents::Format,
+};
+use beskar7_core::{
+    delivery::{self, Way},
+    host::heard::Word,
+    kernel_line,
+};
+use futures::future::BoxFuture;
+use kube::{Api, Client};
+
+use super::{
+    Presenter,
+    configuration::{ConfigurationError, configuration},
+    hearing::Hearing,
+    holders::{Holder, Holders},
+    images::ImageError,
+    volumes::Volumes,
+};
+use crate::{caches::Caches, causes::causes, clock::now, diagnostics::Metrics};
+
+/// The desk of one replica.
+pub(super) struct BootDesk {
+    pub(super) client: Client,
+    pub(super) metrics: Metrics,
+    pub(super) caches: Caches,
+    pub(super) holders: Holders,
+    pub(super) hearing: Hearing,
+    pub(super) presenter: Presenter,
+    pub(super) volumes: Volumes,
+    pub(super) configuration_timeout: Duration,
+}
+
+impl BootDesk {
+    fn holder(
+        &self,
+        capability: &Capability,
+        purpose: Purpose,
+    ) -> Result<(Arc<Holder>, Arc<PhysicalHost>), Refusal> {
+        self.holders.get(capability).filter(|(holder, _)| holder.purpose == purpose).ok_or(Refusal::Nothing)
+    }
+
+    /// The host as it is now, if `open` says that it is for this claim.
+    async fn now(
+        &self,
+        holder: &Holder,
+        open: fn(&PhysicalHost, &str, jiff::Timestamp, Duration) -> bool,
+    ) -> Result<PhysicalHost, Refusal> {
+        let (namespace, name) = &holder.host;
+        let hosts: Api<PhysicalHost> = Api::namespaced(self.client.clone(), namespace);
+        let host = hosts.get_opt(name).await.map_err(|error| not_now(holder, &causes(&error)))?;
+        host.filter(|host| open(host, &holder.claim, now(), self.configuration_timeout))
+            .ok_or(Refusal::Nothing)
+    }
+
+    async fn configuration_of(&self, holder: &Holder, host: &PhysicalHost) -> Result<Configuration, Refusal> {
+        let links = &self.presenter.links;
+        let found = configuration(&self.client, &self.caches, links, host, &holder.claim).await;
+        found.map_err(|error| match error {
+            ConfigurationError::Nothing | ConfigurationError::Unreadable(_) => {
+                not_now(holder, &causes(&error))
+            }
+        })
+    }
+
+    async fn read_configuration(&self, capability: &Capability) -> Result<Configuration, Refusal> {
+        let (holder, _) = self.holder(capability, Purpose::Configuration)?;
+        let host = self.now(&holder, delivery::configuration_is_open).await?;
+        match way(&host) {
+            Some(Way::Url) => self.configuration_of(&holder, &host).await,
+            Some(Way::Volume(_)) | None => Err(Refusal::Nothing),
+        }
+    }
+
+    async fn image(&self, capability: &Capability, pin: &str) -> Result<Medium, Refusal> {
+        let (holder, host) = self.holder(capability, Purpose::Media)?;
+        let (Some(url), Some(boot)) = (&host.spec.boot_iso_source, &host.spec.boot) else {
+            return Err(Refusal::Nothing);
+        };
+        let quoted: Result<Vec<String>, _> =
+            boot.kernel_args.iter().map(|argument| kernel_line::quote(argument)).collect();
+        let arguments = match quoted {
+            Ok(arguments) if !arguments.is_empty() => self.presenter.links.fill_in(&arguments, &holder.claim),
+            Ok(_) | Err(_) => return Err(Refusal::Nothing),
+        };
+        match self.presenter.images.present(url, pin, &arguments).await {
+            Ok(presented) => {
+                let loader = presented.overlay.loader_configuration().to_vec();
+                let telling = Telling { loader, configuration: Vec::new() };
+                // For one claim, one content and one set of parameters: that is what the URL says.
+                Ok(Medium { source: presented.source, etag: pin.to_owned(), telling })
+            }
+            Err(error @ ImageError::Changed) => {
+                not_now(&holder, &error.to_string());
+                Err(Refusal::Nothing)
+            }
+            Err(error @ (ImageError::Upstream(_) | ImageError::Overlay(_))) => {
+                Err(not_now(&holder, &causes(&error)))
+            }
+        }
+    }
+
+    async fn volume(&self, capability: &Capability, label: &str) -> Result<Medium, Refusal> {
+        let (holder, _) = self.holder(capability, Purpose::Media)?;
+        let host = self.now(&holder, delivery::volume_is_open).await?;
+        let format = match way(&host) {
+            Some(Way::Volume(volume)) if volume.label() == label => format(volume),
+            Some(Way::Volume(_) | Way::Url) | None => return Err(Refusal::Nothing),
+        };
+        let volume = match self.volumes.get(&holder.claim, format) {
+            Some(volume) => volume,
+            None => {
+                let configuration = self.configuration_of(&holder, &host).await?;
+                self.volumes
+                    .make(&holder.claim, format, &configuration)
+                    .map_err(|error| not_now(&holder, &causes(&error)))?
+            }
+        };
+        let telling = Telling { loader: Vec::new(), configuration: volume.user_data.into_iter().collect() };
+        let etag = format!("{label}-{}", volume.bytes.len());
+        Ok(Medium { source: Arc::new(volume.bytes), etag, telling })
+    }
+}
+
+impl Desk for BootDesk {
+    fn configuration<'a>(
+        &'a self,
+        capability: &'a Capability,
+    ) -> BoxFuture<'a, Result<Configuration, Refusal>> {
+        Box::pin(self.read_configuration(capability))
+    }
+
+    fn medium<'a>(
+        &'a self,
+        capability: &'a Capability,
+        name: MediumName<'a>,
+    ) -> BoxFuture<'a, Result<Medium, Refusal>> {
+        match name {
+            MediumName::Image { pin } => Box::pin(self.image(capability, pin)),
+            MediumName::Volume { label } => Box::pin(self.volume(capability, label)),
+        }
+    }
+
+    fn may_call_home(&self, capability: &Capability) -> bool {
+        self.holder(capability, Purpose::PhoneHome).is_ok()
+    }
+
+    fn learned(&self, capability: &Capability, what: Learned) {
+        let Some((holder, host)) = self.holders.get(capability) else { return };
+        let word = match what {
+            Learned::LoaderRead => Word::Image,
+            Learned::ConfigurationRead => Word::Configuration,
+            Learned::CalledHome => Word::Home,
+        };
+        self.hearing.heard(&holder.host, &host, &holder.claim, word);
+    }
+
+    fn counted(&self, what: Counted) {
+        self.metrics.boot_answered(what);
+    }
+}
+
+fn way(host: &PhysicalHost) -> Option<Way> {
+    host.spec.boot.as_ref().and_then(delivery::way)
+}
+
+const fn format(volume: ConfigVolume) -> Format {
+    match volume {
+        ConfigVolume::Cidata => Format::Cidata,
+        ConfigVolume::Config2 => Format::Config2,
+    }
+}
+
+/// Says why, to who reads the log.
+fn not_now(holder: &Holder, why: &str) -> Refusal {
+    let (namespace, name) = &holder.host;
+    tracing::warn!(namespace, name, why, "a machine asked for something that can't be had now");
+    Refusal::NotNow
+}
