@@ -370,7 +370,12 @@ impl Bmc {
 fn new_machine(profile: &Profile, pace: Pace) -> Machine {
     Machine::new(
         profile.timing.at(pace),
-        profile.media.slots.iter().map(|slot| Slot::new(slot.id.to_owned())).collect(),
+        profile
+            .media
+            .slots
+            .iter()
+            .map(|slot| Slot { boots: slot.boots, ..Slot::new(slot.id.to_owned()) })
+            .collect(),
     )
 }
 

@@ -8,7 +8,7 @@ use crate::bmc::Bmc;
 use crate::clock::{Clock, Moment};
 use crate::machine::Effect;
 use crate::machine::boot::BootSource;
-use crate::os::{Booted, BootedOs, OsHandle};
+use crate::os::{Booted, BootedOs, Medium, OsHandle};
 use crate::reader::Reader;
 
 /// What all hosts of a fleet share.
@@ -105,8 +105,12 @@ impl Host {
 
     fn start_os(self: &Arc<Self>, source: BootSource) {
         let Some(os) = &self.world.os else { return };
+        let now = self.world.clock.now();
         let booted = {
             let bmc = lock(&self.bmc);
+            let media = bmc.machine.slots().iter().filter_map(|slot| {
+                Some(Medium { slot: slot.id.clone(), image: slot.inserted(now)?.to_owned() })
+            });
             Booted {
                 address: bmc.identity.address,
                 profile: bmc.profile.name,
@@ -114,6 +118,7 @@ impl Host {
                 serial: bmc.identity.serial.clone(),
                 macs: bmc.identity.macs(),
                 source,
+                media: media.collect(),
                 machine: OsHandle::new(self),
             }
         };

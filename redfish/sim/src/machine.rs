@@ -5,6 +5,7 @@
 //! comes out as [`Effect`]s.
 
 pub mod boot;
+mod firmware;
 pub mod log;
 pub mod media;
 pub mod power;
@@ -16,7 +17,7 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
-use self::boot::{BootSource, Override, OverrideEnabled, Target};
+use self::boot::{BootSource, Override};
 use self::log::{Action, ActionLog};
 use self::media::Slot;
 use self::power::{BootProgress, Outcome, Phase, PowerState, ResetType, Then, Timing, post_progress};
@@ -36,6 +37,8 @@ pub struct MediaRead {
     pub total: Option<u64>,
     /// Whether the server honoured the range.
     pub ranged: bool,
+    /// Whether firmware can start from it: from an ISO without a boot record it can't.
+    pub boots: bool,
     /// Why it could not be read.
     pub error: Option<String>,
 }
@@ -269,13 +272,13 @@ impl Machine {
     /// What came of [`Effect::Read`].
     pub fn media_read(&mut self, now: Moment, attempt: u64, read: MediaRead) {
         self.advance(now);
-        let Phase::Loading { attempt: current, source } = self.phase.clone() else { return };
+        let Phase::Loading { attempt: current, source, others } = self.phase.clone() else { return };
         if current != attempt {
             return;
         }
-        let failed = read.error.is_some();
+        let starts = read.error.is_none() && read.boots;
         self.log.add(now, ITSELF, Action::Read { media: read });
-        if failed { self.boot_without_override(now) } else { self.start(now, source) }
+        if starts { self.start(now, source) } else { self.try_each(now, others) }
     }
 
     fn begin_reset(&mut self, now: Moment, kind: ResetType) -> Outcome {
@@ -351,71 +354,5 @@ impl Machine {
             }
             Phase::Off | Phase::Loading { .. } | Phase::Running { .. } | Phase::InFirmware => (),
         }
-    }
-
-    /// The end of POST: the override, if it is obeyed and leads anywhere, else the usual order.
-    fn choose(&mut self, at: Moment) {
-        let told = self.boot.clone();
-        if told.enabled == OverrideEnabled::Once {
-            self.boot = Override { mode: told.mode.clone(), ..Override::default() };
-            self.log.add(at, ITSELF, Action::OverrideConsumed);
-        }
-        let source = if told.enabled == OverrideEnabled::Disabled || !told.obeyed {
-            None
-        } else {
-            self.source_of(at, &told)
-        };
-        match source {
-            Some(BootSource::Setup) => self.enter(at, Phase::InFirmware),
-            Some(source) => match source.url().map(str::to_owned) {
-                Some(url) => self.load(at, source, url),
-                None => self.start(at, source),
-            },
-            None => self.boot_without_override(at),
-        }
-    }
-
-    fn source_of(&self, at: Moment, told: &Override) -> Option<BootSource> {
-        match told.target {
-            Target::Cd | Target::UsbCd | Target::Usb => {
-                self.inserted(at).map(|(slot, image)| BootSource::Media { slot, image })
-            }
-            Target::Pxe => Some(BootSource::Network),
-            Target::UefiHttp => told.http_uri.clone().map(|uri| BootSource::Http { uri }),
-            Target::UefiTarget => self.started_by_path(at, told.uefi_target.clone()?),
-            Target::Hdd => self.disk.clone().map(|installed| BootSource::Disk { installed }),
-            Target::BiosSetup | Target::Diags | Target::Utilities => Some(BootSource::Setup),
-            Target::None | Target::Floppy | Target::SDCard => None,
-        }
-    }
-
-    /// A loader of removable media needs some; any other path is believed.
-    fn started_by_path(&self, at: Moment, path: String) -> Option<BootSource> {
-        if !boot::is_removable_loader(&path) {
-            return Some(BootSource::DevicePath { path });
-        }
-        self.inserted(at).map(|(slot, image)| BootSource::MediaFile { slot, image, path })
-    }
-
-    /// The first slot that something can be booted from.
-    fn inserted(&self, at: Moment) -> Option<(String, String)> {
-        self.slots.iter().find_map(|slot| Some((slot.id.clone(), slot.bootable(at)?.to_owned())))
-    }
-
-    fn boot_without_override(&mut self, at: Moment) {
-        match self.disk.clone() {
-            Some(installed) => self.start(at, BootSource::Disk { installed }),
-            None => self.start(at, BootSource::Network),
-        }
-    }
-
-    fn load(&mut self, at: Moment, source: BootSource, url: String) {
-        self.attempts += 1;
-        self.effects.push(Effect::Read { attempt: self.attempts, url });
-        self.enter(at, Phase::Loading { attempt: self.attempts, source });
-    }
-
-    fn start(&mut self, at: Moment, source: BootSource) {
-        self.enter(at, Phase::Starting { until: at.saturating_add(self.timing.os_start), source });
     }
 }

@@ -35,8 +35,20 @@ pub struct Booted {
     pub macs: Vec<String>,
     /// What it was started from.
     pub source: BootSource,
+    /// What was in its drives when it started: the medium it came from, and any other, such as one with its
+    /// configuration.
+    pub media: Vec<Medium>,
     /// What the system can do to its machine.
     pub machine: OsHandle,
+}
+
+/// An image in a drive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Medium {
+    /// The slot's id.
+    pub slot: String,
+    /// The image's URL, from which its bytes can be read as the machine would read them.
+    pub image: String,
 }
 
 /// What an operating system can do to the machine that it runs on.

@@ -65,6 +65,8 @@ pub enum Scenario {
     Media,
     /// An image takes the place of another.
     MediaReplaced,
+    /// A second image goes in beside the first, and both are ejected.
+    SecondImage,
     /// The next boot is from the virtual CD.
     BootFromCd,
     /// The next boot is from the network.
@@ -88,7 +90,7 @@ pub enum Scenario {
 }
 
 impl Scenario {
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Identify,
         Self::WrongSystem,
         Self::WrongPassword,
@@ -97,6 +99,7 @@ impl Scenario {
         Self::Power,
         Self::Media,
         Self::MediaReplaced,
+        Self::SecondImage,
         Self::BootFromCd,
         Self::BootFromNetwork,
         Self::BootOnce,
@@ -120,6 +123,7 @@ impl Scenario {
             Self::Power => power(place).await,
             Self::Media => media(place).await,
             Self::MediaReplaced => media_replaced(place).await,
+            Self::SecondImage => second_image(place).await,
             Self::BootFromCd => boot_from(place, &BootTarget::VirtualCd, &["Cd", "UsbCd"]).await,
             Self::BootFromNetwork => boot_from(place, &BootTarget::Pxe, &["Pxe"]).await,
             Self::BootOnce => boot_once(place).await,
@@ -149,6 +153,7 @@ impl Scenario {
             | Self::Power
             | Self::Media
             | Self::MediaReplaced
+            | Self::SecondImage
             | Self::BootFromCd
             | Self::BootFromNetwork
             | Self::BootOnce
@@ -270,6 +275,24 @@ async fn media_replaced(place: &Place) -> Outcome {
     let there = images(&bmc, &system).await?;
     check(there == [other.as_str()], format!("{there:?}"))?;
     ok("ejecting", bmc.eject_all(&system, LIMIT).await)
+}
+
+async fn second_image(place: &Place) -> Outcome {
+    let [image, second] = &place.images;
+    let (bmc, system) = found(place).await?;
+    ok("ejecting what there is", bmc.eject_all(&system, LIMIT).await)?;
+    let boot = ok("inserting", bmc.insert(&system, image.as_str(), LIMIT).await)?;
+    for step in ["inserting a second", "inserting the same second again"] {
+        let slot = ok(step, bmc.insert_beside(&system, second.as_str(), &boot, LIMIT).await)?;
+        check(slot.path() != boot.path() && slot.is_inserted(), format!("{step}: {slot:?}"))?;
+        let still = ok("reading the first", bmc.slot(boot.path()).await)?;
+        check(still.image() == boot.image(), format!("{step}: the first is {still:?}"))?;
+    }
+    let again = ok("inserting the first again", bmc.insert(&system, image.as_str(), LIMIT).await)?;
+    check(again.path() == boot.path(), format!("the first went to {again:?}"))?;
+    ok("ejecting both", bmc.eject_all(&system, LIMIT).await)?;
+    let there = images(&bmc, &system).await?;
+    check(there.is_empty(), format!("after ejecting: {there:?}"))
 }
 
 async fn boot_from(place: &Place, target: &BootTarget, names: &[&str]) -> Outcome {

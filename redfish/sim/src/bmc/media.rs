@@ -12,6 +12,7 @@ use super::resource::{self, Resource};
 use super::root::set;
 use super::{Bmc, not_allowed, object};
 use crate::clock::Moment;
+use crate::machine::media::Slot;
 use crate::profiles::habits::{EmptyImage, Home, MediaControl, MediaReply};
 
 const INSERT: &str = "VirtualMedia.InsertMedia";
@@ -29,7 +30,7 @@ impl Bmc {
 
     pub(super) fn media(&self, slot: usize, now: Moment, lies: bool) -> Option<Value> {
         let kind = self.profile.media.slots.get(slot)?;
-        let state = self.machine.slots().get(slot)?;
+        let state = self.virtual_drive(slot)?;
         let shown = state.shown(now);
         let shown = if lies { shown.is_none().then_some("http://192.0.2.1/not-there.iso") } else { shown };
         let inserted = shown.is_some();
@@ -95,7 +96,7 @@ impl Bmc {
             return refusal;
         }
         let (ready, answer) = self.media_reply("Insert virtual media", now);
-        self.machine.insert(now, who, slot, image, ready);
+        self.machine.insert(now, who, self.place(slot), image, ready);
         answer
     }
 
@@ -112,12 +113,12 @@ impl Bmc {
                 &[],
             );
         }
-        let shown = self.machine.slots().get(slot).and_then(|slot| slot.shown(now)).is_some();
+        let shown = self.virtual_drive(slot).and_then(|drive| drive.shown(now)).is_some();
         if habits.control == MediaControl::EjectWhenInserted && !shown {
             return Answer::not_found(&request.path);
         }
         let lingers = now.saturating_add(self.pace.of(habits.lingers));
-        self.machine.eject(now, who, slot, lingers);
+        self.machine.eject(now, who, self.place(slot), lingers);
         self.media_reply("Eject virtual media", now).1
     }
 
@@ -136,13 +137,13 @@ impl Bmc {
         let lingers = now.saturating_add(self.pace.of(self.profile.media.lingers));
         match (body.get("Image"), inserted) {
             (Some(Value::Null), _) | (None, Some(false)) => {
-                self.machine.eject(now, who, slot, lingers);
+                self.machine.eject(now, who, self.place(slot), lingers);
             }
             (Some(Value::String(image)), Some(true)) => {
                 if let Some(refusal) = self.refuse_image(slot, image, now) {
                     return refusal;
                 }
-                self.machine.insert(now, who, slot, image, now);
+                self.machine.insert(now, who, self.place(slot), image, now);
             }
             (Some(_), Some(false) | None) => return Answer::not_in_list("Inserted", "false"),
             (Some(other), Some(true)) => return Answer::not_in_list("Image", &other.to_string()),
@@ -151,12 +152,21 @@ impl Bmc {
         self.changed(&Resource::Media(slot), now)
     }
 
+    /// The drive of the machine behind a slot: some slots are only other names of one.
+    fn place(&self, slot: usize) -> usize {
+        self.profile.media.slots.get(slot).and_then(|kind| kind.same_as).unwrap_or(slot)
+    }
+
+    fn virtual_drive(&self, slot: usize) -> Option<&Slot> {
+        self.machine.slots().get(self.place(slot))
+    }
+
     fn is_usable(&self, slot: usize) -> bool {
         self.profile.media.slots.get(slot).is_some_and(|kind| kind.usable)
     }
 
     fn refuse_image(&self, slot: usize, image: &str, now: Moment) -> Option<Answer> {
-        let state = self.machine.slots().get(slot)?;
+        let state = self.virtual_drive(slot)?;
         let is_http = image.starts_with("http://") || image.starts_with("https://");
         if !is_http {
             let text = format!(

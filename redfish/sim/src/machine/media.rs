@@ -15,6 +15,9 @@ pub struct Slot {
     pub image: Option<String>,
     /// Whether the machine may write to it.
     pub write_protected: bool,
+    /// Whether the firmware looks at it for something to boot.
+    #[serde(skip)]
+    pub boots: bool,
     /// From when the image is seen: an insert may take its time.
     #[serde(skip)]
     pub ready_at: Moment,
@@ -27,7 +30,7 @@ impl Slot {
     /// An empty slot.
     #[must_use]
     pub fn new(id: String) -> Self {
-        Self { id, image: None, write_protected: true, ready_at: Moment::ZERO, lingers: None }
+        Self { id, image: None, write_protected: true, boots: true, ready_at: Moment::ZERO, lingers: None }
     }
 
     /// What the slot says it holds.
@@ -41,9 +44,15 @@ impl Slot {
         }
     }
 
-    /// What the machine can boot from.
+    /// What the machine has in the drive.
+    #[must_use]
+    pub fn inserted(&self, now: Moment) -> Option<&str> {
+        self.image.as_deref().filter(|_| now >= self.ready_at)
+    }
+
+    /// What the machine may boot from.
     #[must_use]
     pub fn bootable(&self, now: Moment) -> Option<&str> {
-        self.image.as_deref().filter(|_| now >= self.ready_at)
+        self.inserted(now).filter(|_| self.boots)
     }
 }

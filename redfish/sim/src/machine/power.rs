@@ -1,5 +1,6 @@
 //! Power: what can be asked, and the phases that a machine goes through.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -136,6 +137,8 @@ pub(super) enum Phase {
     Loading {
         attempt: u64,
         source: BootSource,
+        /// What is tried after it.
+        others: VecDeque<BootSource>,
     },
     Starting {
         until: Moment,

@@ -35,6 +35,7 @@ fn read(url: &str, error: Option<&str>) -> MediaRead {
         bytes: 65536,
         total: Some(1 << 20),
         ranged: true,
+        boots: true,
         error: error.map(str::to_owned),
     }
 }
@@ -222,6 +223,46 @@ fn a_medium_that_cant_be_read_falls_through_to_the_disk() {
     assert!(
         machine.log().entries().any(|e| matches!(&e.action, Action::Read { media } if media.error.is_some()))
     );
+}
+
+#[test]
+fn a_medium_without_a_boot_record_is_passed_over() {
+    let volume = MediaRead { boots: false, ..read("http://127.0.0.1/cidata.iso", None) };
+    let lost = read("http://127.0.0.1/lost.iso", Some("404"));
+    let slots = ["A", "B", "C"].map(|id| Slot::new(id.to_owned()));
+    let installer = "http://127.0.0.1/installer.iso";
+    let disk = BootSource::Disk { installed: "old".to_owned() };
+    let from = |slot: &str| BootSource::Media { slot: slot.to_owned(), image: installer.to_owned() };
+    for (images, expected) in [
+        (vec![volume.clone(), read(installer, None)], from("B")),
+        (vec![read(installer, None), volume.clone()], from("A")),
+        (vec![lost, volume.clone(), read(installer, None)], from("C")),
+        (vec![volume.clone(), volume], disk),
+    ] {
+        let mut machine = Machine::new(TIMING, slots.to_vec());
+        machine.install(Some("old".to_owned()));
+        for (slot, image) in images.iter().enumerate() {
+            machine.insert(at(0), "test", slot, &image.url, at(0));
+        }
+        machine.set_override(at(0), "test", once(Target::Cd));
+        machine.reset(at(0), "test", ResetType::On);
+        machine.advance(at(5));
+        for (attempt, image) in (1..).zip(images) {
+            machine.media_read(at(5), attempt, image);
+        }
+        machine.advance(at(9));
+        assert_eq!(machine.running(), Some(&expected));
+    }
+}
+
+#[test]
+fn a_drive_that_the_firmware_does_not_look_at_boots_nothing() {
+    let silent = Slot { boots: false, ..Slot::new("2".to_owned()) };
+    let mut machine = Machine::new(TIMING, vec![silent]);
+    machine.insert(at(0), "test", 0, "http://127.0.0.1/a.iso", at(0));
+    machine.set_override(at(0), "test", once(Target::Cd));
+    running(&mut machine);
+    assert_eq!(machine.running(), Some(&BootSource::Network));
 }
 
 #[test]

@@ -12,11 +12,13 @@ pub(super) static PROFILE: Profile = Profile {
     names: NAMES,
     schemas: SCHEMAS,
     media: MediaHabits {
-        // Seen on iDRAC9: slots under Systems and under Managers, of different names; either can be used.
+        // Seen on iDRAC9: slots under Systems and under Managers, of different names; either can be used. The manager's
+        // CD is the system's slot 1.
         slots: &[
             SlotKind::usable(Home::System, "1", &["CD", "DVD", "USBStick"]),
-            SlotKind::usable(Home::System, "2", &["CD", "DVD", "USBStick"]),
-            SlotKind::usable(Home::Manager, "CD", &["CD", "DVD"]),
+            // Seen on iDRAC9 and iDRAC10: a machine does not boot from slot 2.
+            SlotKind::usable(Home::System, "2", &["CD", "DVD", "USBStick"]).never_booted(),
+            SlotKind::usable(Home::Manager, "CD", &["CD", "DVD"]).also(0),
             SlotKind::usable(Home::Manager, "RemovableDisk", &["USBStick"]),
         ],
         // Seen on iDRAC9: "Inserted" for a while after an eject, and an insert meanwhile is answered with 500.

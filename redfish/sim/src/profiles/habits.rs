@@ -120,13 +120,35 @@ pub struct SlotKind {
     pub types: &'static [&'static str],
     /// False: it is shown, but has no actions and refuses every change.
     pub usable: bool,
+    /// False: the firmware does not boot from it.
+    pub boots: bool,
+    /// Of which other slot, by its place in the list, this is only another name.
+    pub same_as: Option<usize>,
 }
 
 impl SlotKind {
     /// A slot that can be used.
     #[must_use]
     pub const fn usable(home: Home, id: &'static str, types: &'static [&'static str]) -> Self {
-        Self { home, id, types, usable: true }
+        Self { home, id, types, usable: true, boots: true, same_as: None }
+    }
+
+    /// A slot that is shown and refuses every change.
+    #[must_use]
+    pub const fn no_use(self) -> Self {
+        Self { usable: false, ..self }
+    }
+
+    /// A slot that the firmware does not boot from.
+    #[must_use]
+    pub const fn never_booted(self) -> Self {
+        Self { boots: false, ..self }
+    }
+
+    /// Another name of the slot at this place in the list.
+    #[must_use]
+    pub const fn also(self, same_as: usize) -> Self {
+        Self { same_as: Some(same_as), ..self }
     }
 }
 

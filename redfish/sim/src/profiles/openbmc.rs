@@ -17,7 +17,7 @@ pub(super) static PROFILE: Profile = Profile {
     media: MediaHabits {
         // Seen on OpenBMC and Cisco UCS: a slot that is no use, without actions, 405.
         slots: &[
-            SlotKind { home: Home::Manager, id: "Slot_0", types: TYPES, usable: false },
+            SlotKind::usable(Home::Manager, "Slot_0", TYPES).no_use(),
             SlotKind::usable(Home::Manager, "USB1", TYPES),
             SlotKind::usable(Home::Manager, "USB2", TYPES),
         ],
