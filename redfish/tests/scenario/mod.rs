@@ -241,11 +241,13 @@ async fn power(place: &Place) -> Outcome {
     check(off.power() == Power::Off, format!("{:?} after the last off", off.power()))
 }
 
-/// The images that the BMC shows in its slots.
+/// The images that the BMC shows in its slots, each once: a drive may have two names.
 async fn images(bmc: &Bmc, system: &System) -> Result<Vec<String>, String> {
     let slots = ok("reading the slots", bmc.slots(system).await)?;
     let inserted = slots.iter().filter(|slot| slot.is_inserted());
-    Ok(inserted.map(|slot| slot.image().unwrap_or("unnamed").to_owned()).collect())
+    let mut images: Vec<String> = inserted.map(|slot| slot.image().unwrap_or("unnamed").to_owned()).collect();
+    images.dedup();
+    Ok(images)
 }
 
 async fn media(place: &Place) -> Outcome {
