@@ -2,8 +2,8 @@
 //!
 //! | form | label | who reads it |
 //! |---|---|---|
-//! | NoCloud | `cidata` | cloud-init (also as `CIDATA`; on vfat or iso9660), Talos, Kairos, Flatcar |
-//! | OpenStack's config drive, version 2 | `config-2` | cloud-init (also as `CONFIG-2`), Ignition, cloudbase-init on Windows |
+//! | NoCloud | `cidata` | cloud-init (also as `CIDATA`; on vfat or iso9660), Talos, Kairos |
+//! | OpenStack's config drive, version 2 | `config-2` | cloud-init, Ignition, Flatcar, cloudbase-init on Windows |
 //!
 //! The network's configuration stands only on `cidata`: a config drive's `network_data.json` is another format, with
 //! links and networks by OpenStack's ids, and nothing here translates one into the other. Without it cloud-init asks for

@@ -245,6 +245,8 @@ async fn lenovo_takes_media_by_patch_and_boot_at_pending() {
     assert_eq!(star.status(), StatusCode::PRECONDITION_FAILED);
     let secure = json!({ "Image": "https://127.0.0.1/a.iso", "Inserted": true });
     assert_eq!(rig.patch_matching(&slots[0], secure).await.status(), StatusCode::BAD_REQUEST);
+    let remote = rig.patch_matching(&slots[9], full.clone()).await;
+    assert!(message_id(remote).await.ends_with("PropertyNotWritable"), "Remote4 takes no URL");
     assert_eq!(rig.patch_matching(&slots[0], full).await.status(), StatusCode::OK);
     assert_eq!(rig.get(&slots[0]).await["Inserted"], true);
 

@@ -119,6 +119,6 @@ impl Slot {
             slot.fit(),
         ));
         std::hint::black_box((slot.insert_action(), slot.eject_action(), slot.has_own_action()));
-        std::hint::black_box((slot.checks_certificate(), slot.etag()));
+        std::hint::black_box((slot.checks_certificate(), slot.etag(), slot.is_same_drive(&slot)));
     }
 }

@@ -133,6 +133,9 @@ impl Bmc {
         if let Some(key) = body.keys().find(|key| !PARAMETERS.contains(&key.as_str())) {
             return Answer::unknown_property(key);
         }
+        if !self.is_usable(slot) {
+            return Answer::not_writable("Image");
+        }
         let inserted = body.get("Inserted").and_then(Value::as_bool);
         let lingers = now.saturating_add(self.pace.of(self.profile.media.lingers));
         match (body.get("Image"), inserted) {

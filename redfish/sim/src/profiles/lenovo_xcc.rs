@@ -16,18 +16,18 @@ pub(super) static PROFILE: Profile = Profile {
     names: NAMES,
     schemas: SCHEMAS,
     media: MediaHabits {
-        // Seen on XCC: ten slots.
+        // Seen on XCC: ten slots, of which four take images by URL.
         slots: &[
             slot("EXT1"),
             slot("EXT2"),
             slot("EXT3"),
             slot("EXT4"),
-            slot("RDOC1"),
-            slot("RDOC2"),
-            slot("Remote1"),
-            slot("Remote2"),
-            slot("Remote3"),
-            slot("Remote4"),
+            slot("RDOC1").no_use(),
+            slot("RDOC2").no_use(),
+            slot("Remote1").no_use(),
+            slot("Remote2").no_use(),
+            slot("Remote3").no_use(),
+            slot("Remote4").no_use(),
         ],
         // Seen on XCC: empty `Actions`; a PATCH of `Image` and `Inserted` does it.
         control: MediaControl::Patch,
