@@ -10,8 +10,10 @@ const SYSTEM_MEDIA: &str = "/redfish/v1/Systems/1/VirtualMedia";
 const MANAGER_MEDIA: &str = "/redfish/v1/Managers/1/VirtualMedia";
 const VOLUME: &str = "http://127.0.0.1:9/config.iso";
 
-/// The slots of a system in the order in which they are listed, each with its types.
-fn slots(tree: &mut Tree, media: &str, slots: &[(&str, &[&str])]) {
+/// Slots in the order in which they are listed, each with its types.
+type Slots<'a> = [(&'a str, &'a [&'a str])];
+
+fn slots(tree: &mut Tree, media: &str, slots: &Slots<'_>) {
     let paths: Vec<String> = slots.iter().map(|(id, _)| format!("{media}/{id}")).collect();
     tree.insert(media.into(), collection(&paths.iter().map(String::as_str).collect::<Vec<_>>()));
     for (path, (_, types)) in paths.iter().zip(slots) {
@@ -20,7 +22,7 @@ fn slots(tree: &mut Tree, media: &str, slots: &[(&str, &[&str])]) {
 }
 
 /// The same under the manager.
-fn manager_slots(tree: &mut Tree, of_manager: &[(&str, &[&str])]) {
+fn manager_slots(tree: &mut Tree, of_manager: &Slots<'_>) {
     tree.get_mut("/redfish/v1/Managers/1").unwrap()["VirtualMedia"] = json!({ "@odata.id": MANAGER_MEDIA });
     slots(tree, MANAGER_MEDIA, of_manager);
 }
@@ -40,7 +42,7 @@ fn images(scripted: &Scripted, paths: &[&str]) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_second_image_goes_into_the_best_other_slot() {
-    let table: [(&[(&str, &[&str])], [&str; 2]); 4] = [
+    let table: [(&Slots<'_>, [&str; 2]); 4] = [
         (&[("1", &["Floppy", "USBStick"]), ("2", &["CD", "DVD"])], ["2", "1"]),
         (&[("USB2", &["CD", "USBStick"]), ("USB1", &["CD", "USBStick"])], ["USB2", "USB1"]),
         (&[("U", &["USBStick"]), ("Silent", &[]), ("D", &["DVD"]), ("C", &["CD"])], ["C", "D"]),
@@ -148,7 +150,7 @@ async fn what_is_shown_as_two_drives_may_be_one_and_then_the_first_image_is_put_
 
 #[tokio::test]
 async fn an_idrac_boots_from_slot_one_alone() {
-    let listed: &[(&str, &[&str])] = &[("2", &["CD", "DVD", "USBStick"]), ("1", &["CD", "DVD", "USBStick"])];
+    let listed: &Slots<'_> = &[("2", &["CD", "DVD", "USBStick"]), ("1", &["CD", "DVD", "USBStick"])];
     let dell = Scripted::with_tree(|tree| {
         slots(tree, SYSTEM_MEDIA, listed);
         tree.get_mut("/redfish/v1").unwrap()["Vendor"] = json!("Dell");
