@@ -89,9 +89,33 @@ impl Bmc {
             return Ok(there.clone());
         }
         let none = self.not_supported("virtual media: it has no drive that takes an ISO");
-        let inserted =
-            first_that_takes(slots, none, async |slot| self.insert_into(&slot, image, deadline).await);
-        inserted.await.map_err(|refused| self.image_refused(image, refused))
+        let inserted = self.insert_among(slots, image, None, none, deadline).await;
+        inserted.map_err(|refused| self.image_refused(image, refused))
+    }
+
+    /// Tries slot after slot until one takes an image, and leaves what is in `beside` where it is. Some have slots that
+    /// can't be used (Cisco UCS, OpenBMC, Lenovo); another one may. If none does, the error is the last slot's, or `none`
+    /// where there is no slot.
+    async fn insert_among(
+        &self,
+        slots: Vec<Slot>,
+        image: Image<'_>,
+        beside: Option<&Slot>,
+        none: Error,
+        deadline: Deadline,
+    ) -> Result<Slot, Error> {
+        let mut refused = none;
+        for slot in slots {
+            let inserted = match (self.insert_into(&slot, image, deadline).await, beside) {
+                (Ok(slot), Some(beside)) => self.leaving_in_place(beside, slot, image, deadline).await,
+                (inserted, _) => inserted,
+            };
+            match inserted {
+                Err(error) if error.is_about_one_resource() => refused = error,
+                decided => return decided,
+            }
+        }
+        Err(refused)
     }
 
     /// Empties every slot, under the system and under its managers.
@@ -171,21 +195,4 @@ impl Bmc {
 /// The slot that holds an image already.
 fn holder<'a>(slots: &'a [Slot], image: Image<'_>) -> Option<&'a Slot> {
     slots.iter().find(|slot| slot.is_inserted() && slot.image() == Some(image.url))
-}
-
-/// Tries slot after slot until one takes an image. Some have slots that can't be used (Cisco UCS, OpenBMC, Lenovo);
-/// another one may. If none does, the error is the last slot's, or `none` where there is no slot.
-async fn first_that_takes(
-    slots: Vec<Slot>,
-    none: Error,
-    insert: impl AsyncFn(Slot) -> Result<Slot, Error>,
-) -> Result<Slot, Error> {
-    let mut refused = none;
-    for slot in slots {
-        match insert(slot).await {
-            Err(error) if error.is_about_one_resource() => refused = error,
-            decided => return decided,
-        }
-    }
-    Err(refused)
 }

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use super::{Image, Slot, first_that_takes, holder};
+use super::{Image, Slot, holder};
 use crate::bmc::Bmc;
 use crate::error::Error;
 use crate::patience::Deadline;
@@ -33,16 +33,13 @@ impl Bmc {
             return Ok(there.clone());
         }
         let none = self.not_supported("two images at once: it has one virtual drive that takes an ISO");
-        let inserted = first_that_takes(slots, none, async |slot| {
-            let slot = self.insert_into(&slot, image, deadline).await?;
-            self.leaving_in_place(beside, slot, image, deadline).await
-        });
-        inserted.await.map_err(|refused| self.second_refused(self.image_refused(image, refused)))
+        let inserted = self.insert_among(slots, image, Some(beside), none, deadline).await;
+        inserted.map_err(|refused| self.second_refused(self.image_refused(image, refused)))
     }
 
     /// Whether the image to boot from is still there. A drive that is shown twice under different names holds what was
     /// put into it last: then that is taken out, and what was there is put back.
-    async fn leaving_in_place(
+    pub(super) async fn leaving_in_place(
         &self,
         beside: &Slot,
         slot: Slot,
