@@ -55,11 +55,8 @@ async fn images() -> [String; 2] {
     ["installer", "cidata"].map(|name| format!("{base}/{name}.iso"))
 }
 
-async fn boots_with_its_configuration(
-    profile: &'static Profile,
-    last: u8,
-    [installer, volume]: &[String; 2],
-) {
+async fn boots_with_its_configuration(profile: &'static Profile, last: u8, images: [String; 2]) {
+    let [installer, volume] = &images;
     let name = profile.name;
     let (witness, mut seen) = mpsc::unbounded_channel();
     let first = Ipv4Addr::new(127, 23, 0, last);
@@ -99,6 +96,7 @@ async fn boots_with_its_configuration(
 async fn every_profile_boots_an_installer_beside_its_configuration() {
     let images = images().await;
     for (last, profile) in (1..).zip(profiles::ALL) {
-        boots_with_its_configuration(profile, last, &images).await;
+        // In a task of its own, as a manager does it: what the client does must be able to move between threads.
+        tokio::spawn(boots_with_its_configuration(profile, last, images.clone())).await.unwrap();
     }
 }
