@@ -14,6 +14,7 @@ pub mod control_plane;
 pub mod demo;
 pub mod images;
 pub mod installation;
+pub mod isos;
 pub mod manager;
 pub mod objects;
 pub mod ports;

@@ -1,0 +1,117 @@
+//! Bootable ISOs made on the spot: a distribution's kernel, an initramfs with a shell script in it, and the boot
+//! loaders laid out as well-known images lay them out.
+//!
+//! What boots prints its kernel parameters to the serial port, fetches the configuration that they name, and calls
+//! home: see `isos/init.sh`. The same inputs give the same bytes. Nothing here is an installer.
+
+mod initramfs;
+pub mod installed;
+mod layouts;
+mod loaders;
+mod seed;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use anyhow::{Context, Result};
+use tempfile::TempDir;
+use tokio::sync::OnceCell;
+
+use self::installed::Installed;
+pub use self::layouts::{Firmware, Layout};
+pub use self::seed::Seed;
+
+/// The line that begins everything that a booted image prints.
+pub const MARK: &str = "b7:";
+
+/// The directory that all tests of a process share for as long as one of them holds it.
+static SHARED: Mutex<Weak<Isos>> = Mutex::new(Weak::new());
+
+/// The number of a directory, and what was made in it.
+type Made = (usize, Arc<OnceCell<PathBuf>>);
+
+/// Makes ISOs and keeps them until it is dropped.
+#[derive(Debug)]
+pub struct Isos {
+    installed: Installed,
+    directory: TempDir,
+    made: Mutex<BTreeMap<String, Made>>,
+}
+
+impl Isos {
+    /// Where they are made, shared with the other tests of this process. None where a package is missing: then it
+    /// has said that `test` is skipped, and why.
+    #[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+    pub fn shared(test: &str) -> Result<Option<Arc<Self>>> {
+        let installed = match Installed::find() {
+            Ok(installed) => installed,
+            Err(missing) => {
+                eprintln!("skipped: {test} ({missing})");
+                return Ok(None);
+            }
+        };
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(isos) = shared.upgrade() {
+            return Ok(Some(isos));
+        }
+        let isos = Arc::new(Self::new(installed)?);
+        *shared = Arc::downgrade(&isos);
+        Ok(Some(isos))
+    }
+
+    /// Makes them in a directory of its own.
+    pub fn new(installed: Installed) -> Result<Self> {
+        let directory = tempfile::Builder::new().prefix("beskar7-isos-").tempdir();
+        let directory = directory.context("a directory for ISOs")?;
+        Ok(Self { installed, directory, made: Mutex::default() })
+    }
+
+    /// The programs and files that they are made from.
+    #[must_use]
+    pub fn installed(&self) -> &Installed {
+        &self.installed
+    }
+
+    /// An ISO whose boot loaders give the kernel these parameters besides those that such an image always has. It is
+    /// made once.
+    pub async fn iso(&self, layout: Layout, parameters: &[&str]) -> Result<PathBuf> {
+        let name = format!("{} {}", layout.name(), parameters.join(" "));
+        let parameters = parameters.join(" ");
+        self.once(name, async |directory| layouts::make(self, layout, &parameters, directory).await)
+            .await
+            .with_context(|| format!("an ISO laid out like {}", layout.name()))
+    }
+
+    /// A volume with configuration for what boots.
+    pub async fn seed(&self, seed: &Seed) -> Result<PathBuf> {
+        self.once(format!("seed {seed:?}"), async |directory| seed::make(self, seed, directory).await)
+            .await
+            .context("a volume with configuration")
+    }
+
+    /// The initramfs of all of them.
+    async fn initramfs(&self) -> Result<PathBuf> {
+        self.once("initramfs".to_owned(), async |directory| {
+            initramfs::make(&self.installed, &directory.join("initramfs"))
+        })
+        .await
+        .context("an initramfs")
+    }
+
+    /// What is made under a name, each in a directory of its own.
+    async fn once(&self, name: String, make: impl AsyncFnOnce(&Path) -> Result<PathBuf>) -> Result<PathBuf> {
+        let (number, cell) = {
+            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+            let next = made.len();
+            made.entry(name).or_insert_with(|| (next, Arc::default())).clone()
+        };
+        let directory = self.directory.path().join(number.to_string());
+        let made = cell.get_or_try_init(async || {
+            std::fs::create_dir_all(&directory).with_context(|| format!("making {}", directory.display()))?;
+            make(&directory).await
+        });
+        made.await.cloned()
+    }
+}
