@@ -107,7 +107,7 @@ fn edit_section(text: &[u8], section: &Section, added: &str, edits: &mut Edits, 
 fn add(text: &[u8], list: Range<usize>, added: &str, edits: &mut Edits) {
     let mut end = list.start;
     let mut separator = None;
-    for word in words(text, list.clone()) {
+    for word in words(text, list) {
         let said = text.get(word.clone()).unwrap_or_default();
         if is_self_check(said) {
             edits.replace(end..word.end, "");
