@@ -62,7 +62,7 @@ impl Mbr {
     pub fn unit(&self, original: u64) -> u64 {
         let whole = self.partitions.iter().filter(|partition| partition.end() * BLOCK >= original);
         let cylinders = whole.filter_map(|partition| {
-            let cylinder = partition.cylinder()?;
+            let cylinder = partition.geometry()?.cylinder();
             partition.end().is_multiple_of(cylinder).then_some(cylinder * BLOCK)
         });
         cylinders.max().unwrap_or(1)
@@ -104,11 +104,14 @@ impl Partition {
         (self.start, self.end())
     }
 
-    /// Blocks of a cylinder, by the last sector of the partition: BIOSes guess it from there.
-    fn cylinder(&self) -> Option<u64> {
-        let heads = u64::from(u8_at(&self.bytes, 5)?) + 1;
-        let sectors = u64::from(u8_at(&self.bytes, 6)? & 0x3F);
-        (sectors > 0).then_some(heads * sectors)
+    /// Heads and sectors of the disk that the entry was written for: BIOSes guess them from its last sector.
+    fn geometry(&self) -> Option<Geometry> {
+        let written: [u8; 3] = at(&self.bytes, 5, 3)?.try_into().ok()?;
+        let by_itself = Geometry { heads: u64::from(written[0]) + 1, sectors: u64::from(written[1] & 0x3F) };
+        let known =
+            [(64, 32), (255, 63), (128, 32), (16, 63)].map(|(heads, sectors)| Geometry { heads, sectors });
+        let mut all = [by_itself].into_iter().chain(known);
+        all.find(|geometry| geometry.sectors > 0 && geometry.write(self.end()) == written)
     }
 
     /// The entry with another place.
@@ -117,17 +120,36 @@ impl Partition {
         let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes();
         put(&mut bytes, 8, &number(start));
         put(&mut bytes, 12, &number(end.saturating_sub(start)));
-        // The old way to write a place keeps its head and sector, from which the geometry is guessed.
+        let write = |end: u64| self.geometry().map_or([0xFE, 0xFF, 0xFF], |geometry| geometry.write(end));
         if start != self.start {
-            put(&mut bytes, 1, &[0xFE, 0xFF, 0xFF]);
-            put(&mut bytes, 5, &[0xFE, 0xFF, 0xFF]);
-        } else if let Some(cylinder) = self.cylinder() {
-            let last = (end.saturating_sub(1) / cylinder).min(1023);
-            let sector = u8_at(&self.bytes, 6).unwrap_or_default() & 0x3F;
-            let [low, high] = u16::try_from(last).unwrap_or(1023).to_le_bytes();
-            put(&mut bytes, 6, &[sector | high << 6, low]);
+            put(&mut bytes, 1, &write(start + 1));
         }
+        put(&mut bytes, 5, &write(end));
         bytes
+    }
+}
+
+/// How places were written before blocks were counted.
+#[derive(Debug, Clone, Copy)]
+struct Geometry {
+    heads: u64,
+    sectors: u64,
+}
+
+impl Geometry {
+    fn cylinder(self) -> u64 {
+        self.heads * self.sectors
+    }
+
+    /// The last sector before `end`: head, sector, cylinder. What is behind the last cylinder that can be written is
+    /// written as the last sector of that.
+    fn write(self, end: u64) -> [u8; 3] {
+        let last = end.saturating_sub(1).min(1024 * self.cylinder() - 1);
+        let byte = |number: u64| u8::try_from(number & 0xFF).unwrap_or(u8::MAX);
+        let cylinder = last / self.cylinder();
+        let head = last / self.sectors % self.heads;
+        let sector = last % self.sectors + 1;
+        [byte(head), byte(sector) | byte(cylinder >> 8) << 6, byte(cylinder)]
     }
 }
 

@@ -163,7 +163,7 @@ impl<'a> Change<'a> {
     /// It has become larger than its boot sector can say.
     pub fn finish(self) -> Result<Rebuilt, OverlayError> {
         let old = &self.fat.geometry;
-        let grown = !old.has(self.next.saturating_sub(1));
+        let grown = self.next - 2 > old.clusters;
         let new = if grown { old.with_clusters(self.next - 2) } else { old.clone() };
         let mut patches: Vec<(u64, Bytes)> = Vec::new();
         for number in 0..new.tables {

@@ -100,10 +100,13 @@ fn long_name(letters: &[u16]) -> String {
     String::from_utf16_lossy(letters).trim_end_matches('\u{FFFF}').to_owned()
 }
 
+/// A short name. Two bits say which of its parts people wrote in lower case.
 fn short_name(slot: &[u8]) -> String {
-    let text = |start, length| {
-        String::from_utf8_lossy(at(slot, start, length).unwrap_or_default()).trim_end().to_owned()
+    let lower = u8_at(slot, 12).unwrap_or_default();
+    let text = |start, length, bit: u8| {
+        let text = String::from_utf8_lossy(at(slot, start, length).unwrap_or_default()).trim_end().to_owned();
+        if lower & bit == 0 { text } else { text.to_lowercase() }
     };
-    let (name, extension) = (text(0, 8), text(8, 3));
+    let (name, extension) = (text(0, 8, 0x08), text(8, 3, 0x10));
     if extension.is_empty() { name } else { format!("{name}.{extension}") }
 }
