@@ -2,7 +2,10 @@
 //! configuration.
 //!
 //! It knows nothing of the API server: what it serves is handed to it.
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests may panic"))]
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests may panic")
+)]
 
 pub mod capability;
 pub mod delivery;
