@@ -9,7 +9,7 @@ mod hearing;
 mod holders;
 mod images;
 mod key;
-mod links;
+pub mod links;
 mod volumes;
 
 use std::{net::TcpListener, sync::Arc, time::Duration};

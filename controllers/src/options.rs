@@ -8,7 +8,11 @@ mod duration;
 #[cfg(test)]
 mod tests;
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use beskar7_boot::upstream::{HostRule, HostRuleError};
 use clap::{ArgAction, Args, CommandFactory as _, Parser, ValueEnum};
@@ -244,7 +248,7 @@ pub struct Boot {
         default_value = "",
         hide_default_value = true
     )]
-    pub boot_tls_cert_file: PathBuf,
+    pub boot_tls_cert_file: String,
     /// A file with the key of that certificate, in PEM
     #[arg(
         long,
@@ -254,7 +258,7 @@ pub struct Boot {
         default_value = "",
         hide_default_value = true
     )]
-    pub boot_tls_key_file: PathBuf,
+    pub boot_tls_key_file: String,
     /// How long a machine may read its configuration after it was turned on for it, if its boot is not seen before
     #[arg(long, env = "BESKAR7_CONFIGURATION_TIMEOUT", hide_env_values = true, value_name = "DURATION",
           value_parser = duration::parse, default_value = "1h")]
@@ -273,7 +277,7 @@ pub struct Boot {
         default_value = "",
         hide_default_value = true
     )]
-    pub artifact_ca_file: PathBuf,
+    pub artifact_ca_file: String,
     /// A directory to keep images in, so that each is fetched once. What the cache left there before is removed at the
     /// start. Empty: none, images are read from where they are
     #[arg(
@@ -284,7 +288,7 @@ pub struct Boot {
         default_value = "",
         hide_default_value = true
     )]
-    pub artifact_cache_dir: PathBuf,
+    pub artifact_cache_dir: String,
     /// How many GiB of images are kept there
     #[arg(long, env = "BESKAR7_ARTIFACT_CACHE_GIB", hide_env_values = true, value_name = "N",
           value_parser = clap::value_parser!(u64).range(1..=1_048_576), default_value = "20")]
@@ -334,19 +338,19 @@ impl Options {
 
     /// The files of the boot server's certificate and key, if it has one.
     #[must_use]
-    pub fn boot_certificate(&self) -> Option<(&std::path::Path, &std::path::Path)> {
+    pub fn boot_certificate(&self) -> Option<(&Path, &Path)> {
         Some((path(&self.boot.boot_tls_cert_file)?, path(&self.boot.boot_tls_key_file)?))
     }
 
     /// A file with CAs for images, if one was given.
     #[must_use]
-    pub fn artifact_ca_file(&self) -> Option<&std::path::Path> {
+    pub fn artifact_ca_file(&self) -> Option<&Path> {
         path(&self.boot.artifact_ca_file)
     }
 
     /// Where images are kept, if they are.
     #[must_use]
-    pub fn artifact_cache_dir(&self) -> Option<&std::path::Path> {
+    pub fn artifact_cache_dir(&self) -> Option<&Path> {
         path(&self.boot.artifact_cache_dir)
     }
 
@@ -368,8 +372,8 @@ fn host_rule(text: &str) -> Result<Option<HostRule>, HostRuleError> {
 }
 
 /// A path, if one was given.
-fn path(path: &std::path::Path) -> Option<&std::path::Path> {
-    (!path.as_os_str().is_empty()).then_some(path)
+fn path(text: &str) -> Option<&Path> {
+    given(text).map(Path::new)
 }
 
 /// Reads a boolean as Go's flag packages do.

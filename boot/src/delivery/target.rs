@@ -26,9 +26,10 @@ pub(super) enum File {
     Kairos,
 }
 
-/// The capability in a path, and what it asks for.
+/// The capability in a path, and what it asks for. What stands before it is of `--boot-url`, or of a proxy.
 pub(super) fn target(path: &str) -> Option<(Capability, Target<'_>)> {
-    let (capability, name) = path.strip_prefix(PREFIX)?.split_once('/')?;
+    let (_, behind) = path.split_once(PREFIX)?;
+    let (capability, name) = behind.split_once('/')?;
     let capability = Capability::parse(capability)?;
     let target = match name {
         "user-data" => Target::File(File::UserData),
@@ -83,6 +84,8 @@ mod tests {
         {
             assert_eq!(at(name), None, "{name}");
         }
+        let under = format!("/b7/c/{zeros}/user-data");
+        assert!(target(&under).is_some(), "a path in --boot-url");
         for path in ["/", "/c/", "/c/user-data", "/c/00/user-data", "//c/", "/healthz"] {
             assert_eq!(target(path), None, "{path}");
         }

@@ -8,6 +8,9 @@ use url::Url;
 /// As long as the name of an image may be in our URL: some BMCs keep short URLs only.
 const LONGEST_NAME: usize = 48;
 
+/// The directory of volumes.
+const VOLUME: &str = "volume";
+
 /// Makes the URLs.
 #[derive(Clone)]
 pub struct Links {
@@ -55,7 +58,7 @@ impl Links {
     /// The volume with a machine's configuration.
     #[must_use]
     pub fn volume(&self, claim: &str, label: &str) -> String {
-        format!("{}/volume/{label}.iso", self.url(Purpose::Media, claim))
+        format!("{}/{VOLUME}/{label}.iso", self.url(Purpose::Media, claim))
     }
 
     /// Kernel parameters with the URL of a machine's configuration in them.
@@ -75,6 +78,12 @@ impl Links {
     fn url(&self, purpose: Purpose, claim: &str) -> String {
         format!("{}{PREFIX}{}", self.base, self.key.capability(purpose, claim).in_url())
     }
+}
+
+/// Whether this is the URL of a volume with a configuration, as [`Links::volume`] makes them.
+#[must_use]
+pub fn is_volume(url: &str) -> bool {
+    url.contains(PREFIX) && url.rsplit('/').nth(1) == Some(VOLUME)
 }
 
 /// The name of an image, as it may stand in any URL.
@@ -103,7 +112,9 @@ mod tests {
         assert_eq!(links.delivery(), Delivery::On { url_length: one.len() });
         let filled = links.fill_in(&["a={{configURL}}/kairos".to_owned(), "b".to_owned()], "c1");
         assert_eq!(filled, [format!("a={one}/kairos"), "b".to_owned()]);
-        assert!(links.volume("c1", "cidata").ends_with("/volume/cidata.iso"));
+        let volume = links.volume("c1", "cidata");
+        assert!(volume.ends_with("/volume/cidata.iso") && is_volume(&volume));
+        assert!(!is_volume(&links.image("c1", "p", "http://x/cidata.iso")));
         assert_ne!(links.instance_id("h", "c1"), links.instance_id("h", "c2"));
     }
 

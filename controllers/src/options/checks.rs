@@ -125,7 +125,7 @@ fn boot(options: &Options) -> Result<(), OptionsError> {
         return Err(OptionsError::BootUnbound);
     }
     let files = [&options.boot.boot_tls_cert_file, &options.boot.boot_tls_key_file];
-    let given = files.iter().filter(|file| !file.as_os_str().is_empty()).count();
+    let given = files.iter().filter(|file| !file.is_empty()).count();
     if given == 1 {
         return Err(OptionsError::BootCertificate);
     }

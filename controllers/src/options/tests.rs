@@ -1,5 +1,7 @@
 //! Tables over the command line.
 
+use std::path::Path;
+
 use super::*;
 
 fn read(arguments: &[&str]) -> Result<Options, String> {
@@ -86,6 +88,11 @@ fn what_cannot_work_is_refused_with_what_to_write() {
         (&["--boot-url=http://"], "not an absolute http or https URL"),
         (&["--boot-url=http://b/?x=1"], "not an absolute http or https URL"),
         (&["--boot-url=http://b", "--boot-bind-address=0"], "--boot-bind-address is 0"),
+        (&["--boot-url=https://b", "--boot-tls-cert-file=/c"], "belong together"),
+        (&["--boot-url=http://b", "--boot-tls-cert-file=/c", "--boot-tls-key-file=/k"], "write https"),
+        (&["--boot-url=http://b", "--artifact-hosts=a b"], "--artifact-hosts"),
+        (&["--configuration-timeout=0s"], "--configuration-timeout must be longer than 0s"),
+        (&["--artifact-cache-gib=0"], "0 is not in 1"),
         (&["--diagnostics-address=8443"], "write :PORT for every address"),
         (&["--physicalhost-concurrency=0"], "0 is not in 1"),
         (&["--beskar7cluster-concurrency=0"], "0 is not in 1"),
@@ -105,6 +112,12 @@ fn good_urls_and_addresses_are_accepted() {
     for url in ["http://boot.example.org", "https://10.0.0.1:8082/b7", "http://[fd00::1]:8082/"] {
         assert_eq!(ok(&["--boot-url", url]).boot_url(), Some(url));
     }
+    let options = ok(&["--boot-url=https://b", "--boot-tls-cert-file=/c", "--boot-tls-key-file=/k"]);
+    assert_eq!(options.boot_certificate(), Some((Path::new("/c"), Path::new("/k"))));
+    let options = ok(&["--artifact-hosts=a.example.org,*.b.org", "--artifact-cache-dir=/d"]);
+    assert_eq!(options.boot.artifact_hosts.iter().flatten().count(), 2);
+    assert_eq!((options.artifact_cache_dir(), ok(&[]).artifact_cache_dir()), (Some(Path::new("/d")), None));
+    assert_eq!(ok(&[]).boot.artifact_hosts.iter().flatten().count(), 0);
     let options = ok(&["--health-addr=[::1]:0", "--diagnostics-address=0"]);
     assert_eq!(options.health_address_text(), "[::1]:0");
     assert!(!options.diagnostics_guarded());

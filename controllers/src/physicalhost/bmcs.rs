@@ -15,7 +15,7 @@ use beskar7_redfish::{
 use tokio::time::Instant;
 
 use super::{Key, inventory};
-use crate::causes::causes;
+use crate::{boot_server::links, causes::causes};
 
 /// Secrets are not watched: they are read again this often.
 const READ_AGAIN: Duration = Duration::from_secs(300);
@@ -95,7 +95,8 @@ impl Known {
         if let Some(drive) = drive {
             return Ok(self.bmc.slot(&drive).await?.is_inserted());
         }
-        let found = self.bmc.slots(system).await?.into_iter().find(Slot::is_inserted);
+        let found =
+            self.bmc.slots(system).await?.into_iter().find(|slot| slot.is_inserted() && !is_volume(slot));
         if let Some(slot) = &found {
             self.put_in(slot.path());
         }
@@ -223,6 +224,11 @@ impl Bmcs {
     fn lock(&self) -> MutexGuard<'_, HashMap<Key, Arc<Known>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a drive holds a configuration, beside the image that boots.
+fn is_volume(slot: &Slot) -> bool {
+    slot.image().is_some_and(links::is_volume)
 }
 
 /// Ends a session in the background: BMCs have few.
