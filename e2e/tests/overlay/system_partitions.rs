@@ -78,8 +78,10 @@ async fn a_partition_of_each_kind_is_rebuilt_in_its_place_or_behind_the_image() 
 async fn check(presented: &Presented, shown: Shown, full: bool, argument: &str) -> Result<()> {
     ensure!(presented.has_grown() == full);
     for (tree, differences) in presented.differences().await? {
-        let expected = usize::from(shown != Shown::Appended);
-        ensure!(differences.len() == expected, "{tree}: {:?}", differences.keys());
+        // The catalog has a name too; it says where the partition is.
+        let names = differences.keys().filter(|path| !path.to_lowercase().starts_with("boot.cat"));
+        let names: Vec<&String> = names.collect();
+        ensure!(names.len() == usize::from(shown != Shown::Appended), "{tree}: {names:?}");
     }
     let before = presented.system_partition(&presented.original_file()).await?;
     let after = presented.system_partition(&presented.file()).await?;
@@ -117,8 +119,8 @@ async fn check_partition_tables(presented: &Presented, shown: Shown) -> Result<(
 async fn a_partition_that_would_become_another_kind_is_refused() -> Result<()> {
     let test = "a_partition_that_would_become_another_kind_is_refused";
     let Some(tools) = Tools::find(test) else { return Ok(()) };
-    // 4084 clusters of a kibibyte, and what is before them: the largest FAT of 12 bits.
-    let (_small, image) = image(&tools, Shown::File, 12, 4084 + 23, true).await?;
+    // 4083 clusters of a kibibyte: one less than a FAT of 12 bits can have.
+    let (_small, image) = image(&tools, Shown::File, 12, 4112, true).await?;
     let error = Presented::new(&tools, &image, &[&long()]).await.err().context("it was taken")?.to_string();
     ensure!(error.contains("12 bits") && error.contains("PreBakedISO"), "{error}");
     Ok(())

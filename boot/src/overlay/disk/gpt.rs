@@ -146,10 +146,31 @@ fn seal(header: &mut [u8]) {
     put(header, 16, &checksum.to_le_bytes());
 }
 
-/// The checksum of a GPT: CRC-32 as in zip files. Bit by bit: these are a few kilobytes.
+/// The checksum of each byte.
+const CRC: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut crc = byte as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 };
+            bit += 1;
+        }
+        table[byte] = crc;
+        byte += 1;
+    }
+    table
+};
+
+/// The checksum of a GPT: CRC-32 as in zip files.
 fn crc32(bytes: &[u8]) -> u32 {
-    let step = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 };
-    !bytes.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))
+    let step = |crc: u32, byte: &u8| {
+        let [low, ..] = crc.to_le_bytes();
+        let entry = CRC.get(usize::from(low ^ byte)).copied().unwrap_or_default();
+        crc >> 8 ^ entry
+    };
+    !bytes.iter().fold(u32::MAX, step)
 }
 
 #[cfg(test)]
