@@ -1,7 +1,9 @@
 //! What the controllers know of the cluster: a cache of every kind that they look at, and the feeds that keep them
 //! current.
 
-use beskar7_api::{Beskar7Cluster, Beskar7Machine, PhysicalHost, cluster_api, labels};
+use beskar7_api::{
+    Beskar7Cluster, Beskar7Machine, Beskar7MachineTemplate, PhysicalHost, cluster_api, labels,
+};
 use kube::{
     Api, Client,
     core::{DeserializeGuard, NamespaceResourceScope},
@@ -24,6 +26,8 @@ pub struct Caches {
     pub machines: Cache<Beskar7Machine>,
     /// Our side of Clusters.
     pub clusters: Cache<Beskar7Cluster>,
+    /// What Machines are made from, on our side.
+    pub templates: Cache<Beskar7MachineTemplate>,
     /// Cluster API's Machines.
     pub owner_machines: Cache<cluster_api::Machine>,
     /// Cluster API's Clusters.
@@ -36,6 +40,7 @@ impl Caches {
         self.hosts.filled().await;
         self.machines.filled().await;
         self.clusters.filled().await;
+        self.templates.filled().await;
         self.owner_machines.filled().await;
         self.owner_clusters.filled().await;
     }
@@ -49,6 +54,8 @@ pub struct Feeds {
     pub machines: Feed<Beskar7Machine>,
     /// Of our side of Clusters.
     pub clusters: Feed<Beskar7Cluster>,
+    /// Of what Machines are made from, on our side.
+    pub templates: Feed<Beskar7MachineTemplate>,
     /// Of Cluster API's Machines.
     pub owner_machines: Feed<cluster_api::Machine>,
     /// Of Cluster API's Clusters.
@@ -65,6 +72,7 @@ impl Feeds {
             hosts: Feed::new("PhysicalHost", api(client, options), ours(options)),
             machines: Feed::new("Beskar7Machine", api(client, options), ours(options)),
             clusters: Feed::new("Beskar7Cluster", api(client, options), ours(options)),
+            templates: Feed::new("Beskar7MachineTemplate", api(client, options), ours(options)),
             owner_machines: Feed::new("Machine", api(client, options), all()),
             owner_clusters: Feed::new("Cluster", api(client, options), all()),
         }
@@ -77,6 +85,7 @@ impl Feeds {
             hosts: self.hosts.cache(),
             machines: self.machines.cache(),
             clusters: self.clusters.cache(),
+            templates: self.templates.cache(),
             owner_machines: self.owner_machines.cache(),
             owner_clusters: self.owner_clusters.cache(),
         }
@@ -87,6 +96,7 @@ impl Feeds {
         self.hosts.start(tasks, stop);
         self.machines.start(tasks, stop);
         self.clusters.start(tasks, stop);
+        self.templates.start(tasks, stop);
         self.owner_machines.start(tasks, stop);
         self.owner_clusters.start(tasks, stop);
     }

@@ -15,6 +15,7 @@
 
 pub mod beskar7cluster;
 pub mod beskar7machine;
+pub mod beskar7machinetemplate;
 pub mod boot_server;
 pub mod bootstrap_data;
 pub mod caches;

@@ -24,6 +24,9 @@ const VARIABLES: [(&str, &str); 4] = [
     ("BESKAR7_WORKER_CONFIG_URL", "http://config.example.com/worker.yaml"),
 ];
 
+/// The flavour of the ClusterClass.
+const TOPOLOGY: &str = "topology";
+
 /// What the default template can't do without.
 const NEEDED: [(&str, &str); 1] = [("BESKAR7_IMAGE_URL", "http://images.example.com/node.iso")];
 
@@ -61,12 +64,26 @@ async fn clusterctl_installs_the_release_and_every_template_is_accepted() -> Res
     for flavor in &flavors {
         let name = if flavor.is_empty() { "sample".to_owned() } else { format!("sample-{flavor}") };
         let cluster = generated(&cluster_api, &name, flavor, &VARIABLES).await?;
+        if flavor == TOPOLOGY {
+            class_accepted(&plane, &cluster).await?;
+        }
         accepted(&plane, &cluster).await.with_context(|| format!("the template {flavor:?}:\n{cluster}"))?;
     }
     let cluster = generated(&cluster_api, "discovered", "", &NEEDED).await?;
     accepted(&plane, &cluster).await.with_context(|| format!("without an endpoint:\n{cluster}"))?;
 
+    // The class is there now: clusterctl leaves it out.
+    let image = ("BESKAR7_IMAGE_URL", "http://images.example.com/node-{version}.iso");
+    let with_kube_vip = [VARIABLES.as_slice(), &[("BESKAR7_KUBE_VIP", "true"), image]].concat();
+    let cluster = generated(&cluster_api, "held", TOPOLOGY, &with_kube_vip).await?;
+    ensure!(!cluster.contains("kind: ClusterClass"), "{cluster}");
+    accepted(&plane, &cluster).await.with_context(|| format!("with kube-vip:\n{cluster}"))?;
+    let nowhere = cluster.replace("127.53.0.10", "");
+    let refused = plane.kubectl_with_input(&["apply", "--dry-run=server", "-f", "-"], &nowhere).await?;
+    ensure!(refused.stderr.contains("kube-vip needs an address to hold"), "{}", refused.stderr);
+
     kube_vip_is_a_pod(&plane).await?;
+    topologies_are_made(&plane).await?;
 
     // Not only accepted: Cluster API takes the objects up.
     let kind = "beskar7cluster.infrastructure.cluster.x-k8s.io/sample";
@@ -150,6 +167,52 @@ async fn generated(
         arguments.extend(["--flavor", flavor]);
     }
     cluster_api.clusterctl_with(&arguments, variables).await?.success()
+}
+
+/// The class comes with the first cluster of it, and core takes it up. Whoever is faster than core is warned.
+async fn class_accepted(plane: &ControlPlane, cluster: &str) -> Result<()> {
+    let documents = cluster.split("\n---\n").filter(|document| !document.contains("\nkind: Cluster\n"));
+    let class = documents.collect::<Vec<_>>().join("\n---\n");
+    ensure!(class.contains("kind: ClusterClass"), "clusterctl left the class out:\n{cluster}");
+    accepted(plane, &class).await.with_context(|| format!("the class:\n{class}"))?;
+    let wait = ["wait", "clusterclass", "beskar7", "--for=condition=VariablesReady", "--timeout=60s"];
+    plane.kubectl(&wait).await?.success()?;
+    Ok(())
+}
+
+/// Core makes the objects of a topology as the other flavours would: under the same names, with what the variables say.
+async fn topologies_are_made(plane: &ControlPlane) -> Result<()> {
+    let get = async |kind: &str, name: &str| -> Result<Value> {
+        let text = plane.kubectl(&["get", kind, name, "-o", "json"]).await?.success()?;
+        serde_json::from_str(&text).context("JSON")
+    };
+    wait::until_true("the topology to be made", Duration::from_secs(60), || async {
+        let found = plane.kubectl(&["get", "machinedeployment", "held-md-0", "-o", "name"]).await?;
+        let told = plane.kubectl(&["get", "cluster", "held", "-o", "jsonpath={.status.conditions}"]).await?;
+        Ok(if found.exit.is_success() { Ok(()) } else { Err(told.stdout) })
+    })
+    .await?;
+    let (topology, plain) = (
+        get("kubeadmcontrolplane", "held-control-plane").await?,
+        get("kubeadmcontrolplane", "sample-kube-vip-control-plane").await?,
+    );
+    for part in ["preKubeadmCommands", "postKubeadmCommands"] {
+        let at = format!("/spec/kubeadmConfigSpec/{part}");
+        ensure!(topology.pointer(&at) == plain.pointer(&at), "{part}: {topology:#}");
+    }
+    let pod = |of: &Value| -> Result<Value> {
+        let content = of.pointer("/spec/kubeadmConfigSpec/files/0/content").and_then(Value::as_str);
+        serde_saphyr::from_str(content.context("no kube-vip")?).context("the Pod of kube-vip")
+    };
+    ensure!(pod(&topology)? == pod(&plain)?, "{:#}\nis not\n{:#}", pod(&topology)?, pod(&plain)?);
+    let template = &topology["spec"]["machineTemplate"]["spec"]["infrastructureRef"]["name"];
+    let template = get("beskar7machinetemplate", template.as_str().context("no template")?).await?;
+    let machine = &template["spec"]["template"]["spec"];
+    ensure!(machine["imageURL"] == "http://images.example.com/node-v1.36.3.iso", "{machine}");
+    ensure!(machine["provisioningMode"] == "RemoteConfig" && machine["osFamily"] == "kairos", "{machine}");
+    let endpoint = &get("beskar7cluster", "held").await?["spec"]["controlPlaneEndpoint"];
+    ensure!(endpoint == &json!({"host": "127.53.0.10", "port": 6443}), "{endpoint}");
+    Ok(())
 }
 
 /// What the flavour kube-vip writes onto machines is text to Cluster API, and a Pod to kubelet.

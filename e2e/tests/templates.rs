@@ -1,14 +1,19 @@
 //! What the cluster templates and their reference page say of each other. That the API server takes the templates is
 //! tried with the release, in `clusterctl.rs`.
-#![allow(clippy::unwrap_used, reason = "tests may panic")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
+use beskar7_api::machine::OsFamily;
 use beskar7_e2e::workspace;
+use serde_json::Value;
 
 /// Where the variables are explained, a row each: name, default, what.
 const PAGE: &str = "docs/src/reference/templates.md";
+
+/// The file of the ClusterClass, which has variables of its own and none of clusterctl's.
+const CLASS: &str = "clusterclass-beskar7";
 
 /// The variables that clusterctl takes from its own arguments, where it gives no default by itself.
 const OF_CLUSTERCTL: [&str; 3] = ["CLUSTER_NAME", "NAMESPACE", "KUBERNETES_VERSION"];
@@ -21,6 +26,9 @@ fn templates() -> Result<Vec<(String, String)>> {
     for entry in std::fs::read_dir(workspace::root().join("templates"))? {
         let path = entry?.path();
         let name = path.file_stem().context("a file without a name")?.to_string_lossy().into_owned();
+        if name == CLASS {
+            continue;
+        }
         let flavor =
             name.strip_prefix("cluster-template").with_context(|| format!("{name} is no template"))?;
         let flavor = if flavor.is_empty() { "default" } else { flavor.trim_start_matches('-') };
@@ -110,6 +118,56 @@ fn every_template_has_what_clusterctl_fills_in_and_waits_long_enough_for_metal()
         let startup = "nodeStartupTimeoutSeconds: ${BESKAR7_NODE_STARTUP_TIMEOUT_SECONDS:=3600}";
         ensure!(text.contains(startup), "{flavor} replaces machines that are merely slow");
         ensure!(!text.contains("v1beta1\nkind: Cluster\n"), "{flavor} uses an old API of Cluster API");
+    }
+    Ok(())
+}
+
+/// The ClusterClass itself, the first object of its file.
+fn class() -> Result<Value> {
+    let text = std::fs::read_to_string(workspace::root().join(format!("templates/{CLASS}.yaml")))?;
+    ensure!(variables(&text)?.is_empty(), "{CLASS} is applied as it is, too");
+    let class = text.split("\n---\n").next().context("an empty file")?;
+    serde_saphyr::from_str(class).context(CLASS)
+}
+
+#[test]
+fn every_variable_of_the_class_is_explained_with_its_default_and_no_other_is() -> Result<()> {
+    let page = std::fs::read_to_string(workspace::root().join(PAGE))?;
+    let section =
+        page.split("\n## ").find(|part| part.starts_with("The ClusterClass")).context("no section")?;
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let rows: BTreeMap<&str, &str> = rows.collect();
+    let class = class()?;
+    let mut known = BTreeSet::new();
+    for variable in class["spec"]["variables"].as_array().context("no variables")? {
+        let name = variable["name"].as_str().context("a variable without a name")?;
+        let schema = &variable["schema"]["openAPIV3Schema"];
+        ensure!(schema["description"].is_string(), "{name} has no description");
+        let told = match (&variable["required"], &schema["default"]) {
+            (Value::Bool(true), _) => "required".to_owned(),
+            (_, Value::String(text)) if text.is_empty() => "empty".to_owned(),
+            (_, Value::String(text)) => format!("`{text}`"),
+            (_, default) => format!("`{default}`"),
+        };
+        let row = rows.get(name).with_context(|| format!("{PAGE} does not explain {name}"))?;
+        ensure!(row.starts_with(&told), "{PAGE}: {name} is {told}, not {row:?}");
+        known.insert(name);
+    }
+    let unknown: Vec<&&str> = rows.keys().filter(|name| !known.contains(**name)).collect();
+    ensure!(unknown.is_empty(), "{PAGE} explains what the class does not have: {unknown:?}");
+    Ok(())
+}
+
+#[test]
+fn the_class_takes_every_os_family_and_waits_long_enough_for_metal() -> Result<()> {
+    let class = class()?;
+    let variables = class["spec"]["variables"].as_array().context("no variables")?;
+    let families = variables.iter().find(|one| one["name"] == "osFamily").context("no osFamily")?;
+    let families = families["schema"]["openAPIV3Schema"]["enum"].as_array().context("no enum")?;
+    let known = OsFamily::ALL.map(OsFamily::name);
+    assert_eq!(families.iter().filter_map(Value::as_str).collect::<Vec<_>>(), known);
+    for workers in class["spec"]["workers"]["machineDeployments"].as_array().context("no workers")? {
+        assert_eq!(workers["healthCheck"]["checks"]["nodeStartupTimeoutSeconds"], 3600, "{workers}");
     }
     Ok(())
 }

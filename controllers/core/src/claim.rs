@@ -31,7 +31,7 @@ pub use self::{
     candidate::{Candidate, ClaimFields, Size},
     consumer::{Consumer, Identity},
     custody::{Custody, Kept, custody},
-    filter::{Rejection, Verdict, judge},
+    filter::{Rejection, Verdict, judge, suits},
     intent::{ClaimId, Intent},
     score::{Choice, choose},
     step::{GivenUp, Intended, Order, Step, Wait, Why, intend, next, revoke},

@@ -23,3 +23,4 @@ pub mod events;
 pub mod host;
 pub mod kernel_line;
 pub mod machine;
+pub mod template;

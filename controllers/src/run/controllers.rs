@@ -14,7 +14,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    beskar7cluster, beskar7machine,
+    beskar7cluster, beskar7machine, beskar7machinetemplate,
     boot_server::Presenter,
     caches::{Caches, Feeds},
     claim::Register,
@@ -27,6 +27,9 @@ use crate::{
     physicalhost,
     watch::{Cache, Key},
 };
+
+/// Templates are few, and a look at one is one write at most.
+const TEMPLATES_AT_ONCE: u16 = 2;
 
 /// What controllers are made of.
 pub(super) struct Parts<'a> {
@@ -94,6 +97,12 @@ impl Controllers {
         self.tasks.spawn(wakes.run(self.stop.clone()));
         let concurrency = options.controllers.beskar7cluster_concurrency;
         self.run(clusters, &caches, caches.clusters.clone(), woken, concurrency, parts.health);
+
+        let templates =
+            beskar7machinetemplate::Context::new(client.clone(), parts.metrics.clone(), caches.clone());
+        let (wakes, woken) = beskar7machinetemplate::Wakes::new(feeds);
+        self.tasks.spawn(wakes.run(self.stop.clone()));
+        self.run(templates, &caches, caches.templates.clone(), woken, TEMPLATES_AT_ONCE, parts.health);
     }
 
     fn start_machines(&mut self, parts: &Parts<'_>, client: &Client, recorder: &Recorder, feeds: &Feeds) {

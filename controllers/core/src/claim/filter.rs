@@ -81,9 +81,20 @@ pub fn judge(wish: &Wish<'_>, host: &Candidate<'_>) -> Verdict {
     }
     let reason = not_free(host)
         .or_else(|| not_usable(host))
-        .or_else(|| not_for_this_wish(wish, host))
+        .or_else(|| kept_for_others(wish, host))
+        .or_else(|| of_another_kind(wish, host))
         .or_else(|| too_small(wish, host));
     reason.map_or(Verdict::Fits, Verdict::Rejected)
+}
+
+/// Whether a host is of the kind that a wish is for, whoever has it and however it is today. One that runs what we did
+/// not install is for nobody.
+#[must_use]
+pub fn suits(wish: &Wish<'_>, host: &Candidate<'_>) -> bool {
+    in_sight(wish, host)
+        && !host.externally_provisioned
+        && of_another_kind(wish, host).is_none()
+        && too_small(wish, host).is_none()
 }
 
 fn in_sight(wish: &Wish<'_>, host: &Candidate<'_>) -> bool {
@@ -124,14 +135,17 @@ fn not_usable(host: &Candidate<'_>) -> Option<Rejection> {
     .find_map(|(so, reason)| so.then_some(reason))
 }
 
-fn not_for_this_wish(wish: &Wish<'_>, host: &Candidate<'_>) -> Option<Rejection> {
+fn kept_for_others(wish: &Wish<'_>, host: &Candidate<'_>) -> Option<Rejection> {
     match (wish.reservation, host.reserved_for) {
-        (ReservationRule::Unreserved, None) => {}
-        (ReservationRule::Unreserved, Some(_)) => return Some(Rejection::Reserved),
-        (ReservationRule::Only(mine), Some(theirs)) if mine == theirs => {}
-        (ReservationRule::Only(_), Some(_)) => return Some(Rejection::Reserved),
-        (ReservationRule::Only(_), None) => return Some(Rejection::NotTheReserved),
+        (ReservationRule::Unreserved, None) => None,
+        (ReservationRule::Unreserved, Some(_)) => Some(Rejection::Reserved),
+        (ReservationRule::Only(mine), Some(theirs)) if mine == theirs => None,
+        (ReservationRule::Only(_), Some(_)) => Some(Rejection::Reserved),
+        (ReservationRule::Only(_), None) => Some(Rejection::NotTheReserved),
     }
+}
+
+fn of_another_kind(wish: &Wish<'_>, host: &Candidate<'_>) -> Option<Rejection> {
     if wish.selector.is_some_and(|selector| !labels::fit(host.labels, selector)) {
         return Some(Rejection::Labels);
     }

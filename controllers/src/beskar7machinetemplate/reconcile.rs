@@ -1,0 +1,127 @@
+//! One look at one template: what its machines offer, written down if it says something else.
+
+use std::{sync::Arc, time::Duration};
+
+use beskar7_api::{Beskar7Cluster, Beskar7MachineTemplate, GROUP, cluster_api};
+use beskar7_core::template::{Offering, cluster_name, left_alone, offer};
+use kube::{Client, runtime::controller::Action};
+
+use super::{NAME, ReconcileError};
+use crate::{
+    caches::Caches,
+    controller::Reconciler,
+    diagnostics::Metrics,
+    retry::{Backoffs, spread},
+    watch::{Key, key},
+    write::{Written, changes, merge_status},
+};
+
+/// No reconcile may take longer.
+const LIMIT: Duration = Duration::from_secs(60);
+/// A lost race is looked at again soon, should the watch not wake us before.
+const AFTER_LOST_RACE: Duration = Duration::from_secs(5);
+
+/// What every reconcile needs.
+pub struct Context {
+    client: Client,
+    metrics: Metrics,
+    caches: Caches,
+    backoffs: Backoffs<Key>,
+}
+
+impl Context {
+    /// For a controller whose writes go through `client`.
+    #[must_use]
+    pub fn new(client: Client, metrics: Metrics, caches: Caches) -> Self {
+        Self { client, metrics, caches, backoffs: Backoffs::new() }
+    }
+}
+
+impl Reconciler for Context {
+    type Kind = Beskar7MachineTemplate;
+    type Error = ReconcileError;
+    const NAME: &'static str = NAME;
+    const LIMIT: Duration = LIMIT;
+
+    async fn look(self: Arc<Self>, template: Arc<Beskar7MachineTemplate>) -> Result<Action, ReconcileError> {
+        look(&template, &self).await
+    }
+
+    fn forget(&self, key: &Key) {
+        self.backoffs.forget(key);
+    }
+
+    fn backoffs(&self) -> &Backoffs<Key> {
+        &self.backoffs
+    }
+
+    fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+}
+
+async fn look(template: &Beskar7MachineTemplate, context: &Context) -> Result<Action, ReconcileError> {
+    let place = Place::of(template, &context.caches);
+    if left_alone(template, place.cluster()) {
+        return Ok(Action::await_change());
+    }
+    let Some(offering) = place.offering(template) else { return Ok(Action::await_change()) };
+    let hosts = context.caches.hosts.all();
+    let status = offer(&offering, hosts.iter().map(AsRef::as_ref));
+    let Some(changed) = changes(template.status.as_ref(), &status).map_err(ReconcileError::Json)? else {
+        context.backoffs.forget(&key(template));
+        return Ok(Action::await_change());
+    };
+    let written = merge_status(&context.client, template, changed).await;
+    match written.map_err(|error| ReconcileError::Status(Box::new(error)))? {
+        Written::To(_) => {
+            tracing::info!(capacity = ?status.capacity, "what its machines offer is written");
+            context.backoffs.forget(&key(template));
+            Ok(Action::await_change())
+        }
+        Written::Stale => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
+    }
+}
+
+/// What a template belongs to.
+pub(super) enum Place {
+    /// No Cluster, as far as it says.
+    Alone,
+    /// A Cluster that is not known here, or whose side of ours is not: which hosts it may have can't be said.
+    Unknown(Option<Arc<cluster_api::Cluster>>),
+    /// A Cluster, and our side of it.
+    Of(Arc<cluster_api::Cluster>, Arc<Beskar7Cluster>),
+}
+
+impl Place {
+    /// Looks it up.
+    pub(super) fn of(template: &Beskar7MachineTemplate, caches: &Caches) -> Self {
+        let namespace = template.metadata.namespace.clone().unwrap_or_default();
+        let Some(name) = cluster_name(template) else { return Self::Alone };
+        let Some(cluster) = caches.owner_clusters.get(&(namespace.clone(), name.to_owned())) else {
+            return Self::Unknown(None);
+        };
+        let reference = cluster.spec.infrastructure_ref.as_ref();
+        let ours = reference.filter(|found| found.kind == "Beskar7Cluster" && found.api_group == GROUP);
+        match ours.and_then(|found| caches.clusters.get(&(namespace, found.name.clone()))) {
+            Some(ours) => Self::Of(cluster, ours),
+            None => Self::Unknown(Some(cluster)),
+        }
+    }
+
+    fn cluster(&self) -> Option<&cluster_api::Cluster> {
+        match self {
+            Self::Alone | Self::Unknown(None) => None,
+            Self::Unknown(Some(cluster)) | Self::Of(cluster, _) => Some(cluster),
+        }
+    }
+
+    /// What the machines of a template want, where that can be said.
+    pub(super) fn offering(&self, template: &Beskar7MachineTemplate) -> Option<Offering> {
+        match self {
+            Self::Alone => Some(Offering::new(template, None)),
+            Self::Unknown(_) => None,
+            Self::Of(_, ours) => Some(Offering::new(template, Some(ours))),
+        }
+    }
+}
