@@ -7,6 +7,7 @@ mod decide;
 mod events;
 pub mod heard;
 pub mod hold;
+pub mod moving;
 pub mod plan;
 #[cfg(test)]
 pub(crate) mod samples;

@@ -3,6 +3,7 @@
 use beskar7_api::{Beskar7Machine, GROUP, PhysicalHost, VERSION, annotations, finalizers};
 use beskar7_core::{
     claim::{Candidate, ClaimId, Consumer, Identity, Intent},
+    host::moving::{block, block_for},
     machine::Order,
 };
 use kube::{
@@ -141,7 +142,10 @@ impl Claims {
             add(&mut spec, "bootIsoSource", json!(order.boot_iso_source));
             add(&mut spec, "boot", json!(order.boot));
         }
-        let annotations = json!({ annotations::LAST_OWNER: owner });
+        let mut annotations = json!({ annotations::LAST_OWNER: owner });
+        if let Some(why) = block_for(host, claim.as_str()).filter(|_| order.is_some()) {
+            add(&mut annotations, annotations::BLOCK_MOVE, json!(why));
+        }
         self.merge(host, json!({ "metadata": { "annotations": annotations }, "spec": spec })).await
     }
 
@@ -151,7 +155,10 @@ impl Claims {
         host: &PhysicalHost,
         claim: &ClaimId,
     ) -> Result<Written<PhysicalHost>, ReconcileError> {
-        let annotations = json!({ annotations::RELEASE: claim.as_str() });
+        let mut annotations = json!({ annotations::RELEASE: claim.as_str() });
+        if let Some(why) = block(host) {
+            add(&mut annotations, annotations::BLOCK_MOVE, json!(why));
+        }
         let spec = json!({ "consumerRef": null, "bootIsoSource": null, "boot": null });
         self.merge(host, json!({ "metadata": { "annotations": annotations }, "spec": spec })).await
     }

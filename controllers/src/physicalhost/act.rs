@@ -13,6 +13,7 @@ use beskar7_api::{
 use beskar7_core::host::{
     contact::Trouble,
     hold::{Booting, Hold, is_released},
+    moving::must_block_first,
     plan::{Farewell, Plan, Sight, Switch, Wanted, believable},
 };
 use beskar7_redfish::{self as redfish, Bmc, BootTarget, PowerLimits, System};
@@ -58,6 +59,10 @@ pub(super) async fn act(
     now: Timestamp,
 ) -> Result<Outcome, ReconcileError> {
     match plan {
+        // Looked at again at once, with the mark in place.
+        Plan::Install(_) | Plan::Deprovision if must_block_first(host) => {
+            written(marks.block_move(host).await?, None)
+        }
         Plan::Watch | Plan::WaitForConsumer | Plan::Refuse(_) | Plan::AwaitBoot => Ok(Outcome::Nothing),
         Plan::LetGo(farewell) => let_go(host, *farewell, marks).await,
         Plan::WriteSeen(sight) => match Hold::of(host) {

@@ -2,7 +2,10 @@
 //! that it was decided on, so that a stale view loses.
 
 use beskar7_api::{PhysicalHost, annotations, finalizers};
-use beskar7_core::host::hold::Booting;
+use beskar7_core::host::{
+    hold::Booting,
+    moving::{block, may_unblock},
+};
 use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 
@@ -28,7 +31,8 @@ impl Marks {
         host: &PhysicalHost,
         booting: &Booting,
     ) -> Result<Written, ReconcileError> {
-        let annotations = json!({ annotations::BOOTING: booting.to_string(), annotations::HEARD: null });
+        let mut annotations = json!({ annotations::BOOTING: booting.to_string(), annotations::HEARD: null });
+        block_move(&mut annotations, host);
         self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
     }
 
@@ -38,7 +42,15 @@ impl Marks {
         host: &PhysicalHost,
         booting: &Booting,
     ) -> Result<Written, ReconcileError> {
-        let annotations = json!({ annotations::BOOTING: booting.to_string() });
+        let mut annotations = json!({ annotations::BOOTING: booting.to_string() });
+        block_move(&mut annotations, host);
+        self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
+    }
+
+    /// Something is about to be done to its machine.
+    pub(super) async fn block_move(&self, host: &PhysicalHost) -> Result<Written, ReconcileError> {
+        let mut annotations = json!({});
+        block_move(&mut annotations, host);
         self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
     }
 
@@ -48,8 +60,9 @@ impl Marks {
         host: &PhysicalHost,
         claim: &str,
     ) -> Result<Written, ReconcileError> {
-        let annotations =
+        let mut annotations =
             json!({ annotations::PROVISIONED: claim, annotations::BOOTING: null, annotations::HEARD: null });
+        unblock_move(&mut annotations, host);
         self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
     }
 
@@ -65,6 +78,7 @@ impl Marks {
         {
             all.insert(annotations::FENCE.to_owned(), json!(ended));
         }
+        unblock_move(&mut annotations, host);
         let spec = json!({ "claimID": null, "consumerRef": null, "bootIsoSource": null, "boot": null });
         self.patch(host, json!({ "metadata": { "annotations": annotations }, "spec": spec })).await
     }
@@ -85,5 +99,19 @@ impl Marks {
 
     async fn patch(&self, host: &PhysicalHost, change: Value) -> Result<Written, ReconcileError> {
         merge(&self.client, host, change).await.map_err(|error| ReconcileError::Write(Box::new(error)))
+    }
+}
+
+/// clusterctl waits with a move.
+fn block_move(annotations: &mut Value, host: &PhysicalHost) {
+    if let (Some(why), Some(all)) = (block(host), annotations.as_object_mut()) {
+        all.insert(annotations::BLOCK_MOVE.to_owned(), json!(why));
+    }
+}
+
+/// clusterctl may go on.
+fn unblock_move(annotations: &mut Value, host: &PhysicalHost) {
+    if let (true, Some(all)) = (may_unblock(host), annotations.as_object_mut()) {
+        all.insert(annotations::BLOCK_MOVE.to_owned(), Value::Null);
     }
 }

@@ -106,6 +106,7 @@ impl MockApiServer {
             hosts: Cache::of(hosts),
             machines: Cache::of(vec![]),
             clusters: Cache::of(vec![]),
+            templates: Cache::of(vec![]),
             owner_machines: Cache::of(vec![]),
             owner_clusters: Cache::of(vec![owner]),
         };
