@@ -43,7 +43,9 @@ impl Racks {
             namespaces.create(&PostParams::default(), &made).await.context("a namespace for hosts")?;
         }
         let data = json!({"username": credentials.username, "password": credentials.password});
-        let secret = object(json!({"metadata": {"name": SECRET}, "stringData": data}))?;
+        // clusterctl takes a Secret along that has this label.
+        let moves = json!({"clusterctl.cluster.x-k8s.io/move": ""});
+        let secret = object(json!({"metadata": {"name": SECRET, "labels": moves}, "stringData": data}))?;
         let secrets = Api::<Secret>::namespaced(client.clone(), namespace);
         secrets.create(&PostParams::default(), &secret).await.context("the BMCs' Secret")?;
 

@@ -24,6 +24,8 @@ pub struct SampleCluster<'a> {
     pub port: Option<u16>,
     /// The ISO.
     pub image: &'a str,
+    /// The flavour of the template; the default one is called "".
+    pub flavor: &'a str,
     /// Further variables of the template.
     pub variables: &'a [(&'a str, &'a str)],
 }
@@ -42,13 +44,12 @@ impl SampleCluster<'_> {
         for document in objects.split("\n---\n") {
             let mut object: Value = serde_saphyr::from_str(document).context("what clusterctl wrote")?;
             match object.pointer("/kind").and_then(Value::as_str) {
-                Some("KubeadmControlPlane") => {
-                    set(
-                        &mut object,
-                        "/spec/kubeadmConfigSpec",
-                        "clusterConfiguration",
-                        json!({ "etcd": etcd }),
-                    );
+                Some(kind @ ("KubeadmControlPlane" | "KubeadmControlPlaneTemplate")) => {
+                    let at = match kind {
+                        "KubeadmControlPlane" => "/spec/kubeadmConfigSpec",
+                        _ => "/spec/template/spec/kubeadmConfigSpec",
+                    };
+                    set(&mut object, at, "clusterConfiguration", json!({ "etcd": etcd }));
                 }
                 Some("Beskar7MachineTemplate") => {
                     set(&mut object, "/spec/template/spec", "provisioningMode", json!("PreBakedISO"));
@@ -71,14 +72,19 @@ impl SampleCluster<'_> {
             &["--kubernetes-version", Tool::KubeApiserver.version()?],
             &["--control-plane-machine-count", &control_plane, "--worker-machine-count", &workers],
         ];
+        let mut arguments = arguments.concat();
+        if !self.flavor.is_empty() {
+            arguments.extend(["--flavor", self.flavor]);
+        }
         let port = self.port.map(|port| port.to_string());
-        let mut variables = vec![("BESKAR7_IMAGE_URL", self.image)];
+        let mut variables =
+            vec![("BESKAR7_IMAGE_URL", self.image), ("BESKAR7_PROVISIONING_MODE", "PreBakedISO")];
         if let Some(port) = &port {
             variables
                 .extend([("CONTROL_PLANE_ENDPOINT_IP", "127.0.0.1"), ("CONTROL_PLANE_ENDPOINT_PORT", port)]);
         }
         variables.extend(self.variables);
-        cluster_api.clusterctl_with(&arguments.concat(), &variables).await?.success()
+        cluster_api.clusterctl_with(&arguments, &variables).await?.success()
     }
 }
 

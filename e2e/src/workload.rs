@@ -17,6 +17,7 @@ mod os;
 mod registry;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -54,6 +55,7 @@ impl Workload {
             management: Management::new(plane.client().await?),
             ground,
             running: tokio::sync::Mutex::default(),
+            on_the_way: AtomicBool::new(false),
             strays: Mutex::default(),
         });
         let sweeper = tokio::spawn(sweep(Arc::downgrade(&clusters)));
@@ -97,6 +99,23 @@ impl Workload {
         bail!("no node {machine} has joined a cluster of {namespace}")
     }
 
+    /// The objects of the clusters are about to go from their management cluster to another: until [`Self::arrives`],
+    /// nothing of them is taken for gone.
+    pub fn departs(&self) {
+        self.clusters.on_the_way.store(true, Ordering::SeqCst);
+    }
+
+    /// The objects of the clusters are in this management cluster now, under other UIDs.
+    pub async fn arrives(&self, plane: &ControlPlane) -> Result<()> {
+        self.clusters.management.is_at(plane.client().await?);
+        for (name, cluster) in self.clusters.running.lock().await.iter() {
+            let there = self.clusters.management.cluster(name).await?;
+            cluster.has_uid(there.with_context(|| format!("the Cluster {name} has not arrived"))?.uid);
+        }
+        self.clusters.on_the_way.store(false, Ordering::SeqCst);
+        Ok(())
+    }
+
     /// Boots that nobody can have wanted: of a host that nobody held, or of what another claim had installed.
     #[must_use]
     pub fn strays(&self) -> Vec<String> {
@@ -134,6 +153,8 @@ struct Clusters {
     ground: Ground,
     management: Management,
     running: tokio::sync::Mutex<BTreeMap<ClusterName, Arc<WorkloadCluster>>>,
+    /// Whether their objects are between two management clusters.
+    on_the_way: AtomicBool,
     journal: Journal,
     strays: Mutex<Vec<String>>,
 }
@@ -181,6 +202,9 @@ impl Clusters {
     /// Ends the clusters whose Cluster is gone, and takes nodes out whose Machines are gone.
     async fn sweep(&self) -> Result<()> {
         let mut running = self.running.lock().await;
+        if self.on_the_way.load(Ordering::SeqCst) {
+            return Ok(());
+        }
         let mut gone = Vec::new();
         for (name, cluster) in running.iter() {
             let there = self.management.cluster(name).await?;

@@ -7,13 +7,21 @@
 
 use beskar7_e2e::images;
 
+#[path = "cluster_api/describe.rs"]
+mod describe;
 #[path = "cluster_api/endpoints.rs"]
 mod endpoints;
 #[path = "cluster_api/hosts.rs"]
 mod hosts;
 #[path = "cluster_api/life.rs"]
 mod life;
+#[path = "cluster_api/management.rs"]
+mod management;
+#[path = "cluster_api/moves.rs"]
+mod moves;
 #[path = "cluster_api/nodes.rs"]
 mod nodes;
 #[path = "cluster_api/stack.rs"]
 mod stack;
+#[path = "cluster_api/topology.rs"]
+mod topology;

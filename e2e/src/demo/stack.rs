@@ -124,6 +124,7 @@ impl Stack {
             workers,
             port: Some(self.endpoint.number()),
             image: &image,
+            flavor: "",
             variables: &[],
         };
         sample.apply(&self.plane, &self.cluster_api, &self.workload).await

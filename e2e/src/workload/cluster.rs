@@ -61,7 +61,8 @@ impl Boot {
 /// A running workload cluster.
 pub(super) struct WorkloadCluster {
     name: ClusterName,
-    uid: String,
+    /// That of its Cluster, which a move changes.
+    uid: Mutex<String>,
     client: Client,
     registry: Registry,
     api_server: Mutex<Option<Process>>,
@@ -111,7 +112,7 @@ impl WorkloadCluster {
         kubeadm::init(&client, cluster, first).await?;
         Ok(Self {
             name: name.clone(),
-            uid: cluster.uid.clone(),
+            uid: Mutex::new(cluster.uid.clone()),
             registry: Registry::new(&client),
             client,
             api_server: Mutex::new(Some(process)),
@@ -123,8 +124,13 @@ impl WorkloadCluster {
         &self.name
     }
 
-    pub(super) fn uid(&self) -> &str {
-        &self.uid
+    pub(super) fn uid(&self) -> String {
+        self.uid.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Its Cluster has this UID now.
+    pub(super) fn has_uid(&self, uid: String) {
+        *self.uid.lock().unwrap_or_else(PoisonError::into_inner) = uid;
     }
 
     pub(super) fn client(&self) -> Client {

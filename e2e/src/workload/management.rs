@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use beskar7_api::cluster::ApiEndpoint;
@@ -60,17 +61,26 @@ pub(super) struct KeyPair {
 
 /// Questions to the management cluster.
 pub(super) struct Management {
-    client: Client,
+    client: Mutex<Client>,
 }
 
 impl Management {
     pub(super) fn new(client: Client) -> Self {
-        Self { client }
+        Self { client: Mutex::new(client) }
+    }
+
+    /// From now on it is this one: everything was moved.
+    pub(super) fn is_at(&self, client: Client) {
+        *self.client.lock().unwrap_or_else(PoisonError::into_inner) = client;
+    }
+
+    fn client(&self) -> Client {
+        self.client.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Who holds the host whose BMC has this address; none if that is no Beskar7Machine.
     pub(super) async fn claimant(&self, bmc: Ipv4Addr) -> Result<Option<Claimant>> {
-        let hosts = Api::<PhysicalHost>::all(self.client.clone()).list(&ListParams::default()).await?;
+        let hosts = Api::<PhysicalHost>::all(self.client()).list(&ListParams::default()).await?;
         let host = hosts.into_iter().find(|host| is_at(&host.spec.redfish_connection.address, bmc));
         let host = host.with_context(|| format!("no PhysicalHost has the address {bmc}"))?;
         let namespace = host.namespace().unwrap_or_default();
@@ -82,7 +92,7 @@ impl Management {
         }
         let (within, name) = (consumer.namespace.as_ref().unwrap_or(&namespace), consumer.name.as_deref());
         let provider_id = format!("b7://{namespace}/{}", host.name_any());
-        let ours = Api::<Beskar7Machine>::namespaced(self.client.clone(), within)
+        let ours = Api::<Beskar7Machine>::namespaced(self.client(), within)
             .get(name.context("a consumerRef without a name")?)
             .await?;
         let owner = ours.owner_references().iter().find(|owner| owner.kind == "Machine");
@@ -105,7 +115,7 @@ impl Management {
 
     /// A Cluster, if it is there.
     pub(super) async fn cluster(&self, name: &ClusterName) -> Result<Option<Cluster>> {
-        let clusters = Api::<cluster_api::Cluster>::namespaced(self.client.clone(), &name.namespace);
+        let clusters = Api::<cluster_api::Cluster>::namespaced(self.client(), &name.namespace);
         let Some(found) = clusters.get_opt(&name.name).await? else { return Ok(None) };
         let ApiEndpoint { host, port } = found.spec.control_plane_endpoint.clone().unwrap_or_default();
         let address: IpAddr = host.parse().with_context(|| format!("{name}: the endpoint {host:?}"))?;
@@ -125,7 +135,7 @@ impl Management {
 
     /// Keys that Cluster API has made for a Cluster: `ca`, `sa`, …
     pub(super) async fn keys(&self, cluster: &ClusterName, purpose: &str) -> Result<KeyPair> {
-        let secrets = Api::<Secret>::namespaced(self.client.clone(), &cluster.namespace);
+        let secrets = Api::<Secret>::namespaced(self.client(), &cluster.namespace);
         let name = format!("{}-{purpose}", cluster.name);
         let data = secrets.get(&name).await?.data.unwrap_or_default();
         let text = |key: &str| {
@@ -155,14 +165,14 @@ impl Management {
             "type": "cluster.x-k8s.io/secret",
             "stringData": data,
         }))?;
-        let secrets = Api::<Secret>::namespaced(self.client.clone(), &cluster.namespace);
+        let secrets = Api::<Secret>::namespaced(self.client(), &cluster.namespace);
         secrets.create(&PostParams::default(), &secret).await?;
         Ok(())
     }
 
     fn machines_in(&self, namespace: &str) -> Api<DynamicObject> {
         let kind = ApiResource::erase::<cluster_api::Machine>(&());
-        Api::namespaced_with(self.client.clone(), namespace, &kind)
+        Api::namespaced_with(self.client(), namespace, &kind)
     }
 }
 

@@ -31,7 +31,7 @@ async fn a_cluster_grows_shrinks_changes_heals_and_goes() -> Result<()> {
     takes_a_new_template(&stack, &workload).await.context("a new template")?;
     replaces_a_dead_node(&stack, &workload).await.context("a dead node")?;
     grows_and_shrinks(&stack, &workload).await.context("growing and shrinking")?;
-    goes_without_a_trace(&stack).await.context("going")?;
+    goes_without_a_trace(&stack, CLUSTER).await.context("going")?;
     let strays = stack.workload.strays();
     ensure!(strays.is_empty(), "{strays:?}");
     stack.stop().await
@@ -144,8 +144,8 @@ async fn grows_and_shrinks(stack: &Stack, workload: &Client) -> Result<()> {
 /// Three control-plane machines and so many workers are nodes and Available, on a host each, and every other host is
 /// free.
 async fn settled(stack: &Stack, workload: &Client, workers: usize) -> Result<()> {
-    until_replicas(stack, "kubeadmcontrolplane", CONTROL_PLANE, 3).await?;
-    until_replicas(stack, "machinedeployment", WORKERS, workers).await?;
+    stack.until_replicas("kubeadmcontrolplane", CONTROL_PLANE, 3).await?;
+    stack.until_replicas("machinedeployment", WORKERS, workers).await?;
     until_held(stack, workers + 3).await?;
     let machines = stack.machines(CLUSTER).await?;
     ensure!(machines.len() == workers + 3, "{machines:?}");
@@ -158,22 +158,9 @@ async fn settled(stack: &Stack, workload: &Client, workers: usize) -> Result<()>
     Ok(())
 }
 
-/// Waits until something has so many machines, all of them as its spec wants them, and Available.
-async fn until_replicas(stack: &Stack, kind: &str, name: &str, count: usize) -> Result<()> {
-    let met = wait::until_true(format!("{kind} {name} to have {count} machines"), LIMIT, || async {
-        stack.check().await?;
-        let found = stack.get(kind, name).await?;
-        let current = found["status"]["observedGeneration"] == found["metadata"]["generation"];
-        let all = ["replicas", "upToDateReplicas", "availableReplicas"];
-        let settled = current && all.iter().all(|field| found["status"][field] == count);
-        Ok(if settled { Ok(()) } else { Err(format!("{:#}", found["status"])) })
-    });
-    Ok(met.await?)
-}
-
 /// A deleted Cluster leaves its hosts to the next one, and nothing else.
-async fn goes_without_a_trace(stack: &Stack) -> Result<()> {
-    let delete = ["-n", NAMESPACE, "delete", "cluster", CLUSTER, "--timeout=180s"];
+pub async fn goes_without_a_trace(stack: &Stack, cluster: &str) -> Result<()> {
+    let delete = ["-n", NAMESPACE, "delete", "cluster", cluster, "--timeout=180s"];
     stack.plane.kubectl(&delete).await?.success()?;
     until_held(stack, 0).await?;
     let kinds =
