@@ -57,6 +57,8 @@ mod site;
 mod start;
 #[path = "manager/steps.rs"]
 mod steps;
+#[path = "manager/templates.rs"]
+mod templates;
 #[path = "manager/trust.rs"]
 mod trust;
 #[path = "manager/waiting.rs"]

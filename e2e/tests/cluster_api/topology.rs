@@ -26,7 +26,7 @@ const HOSTS: usize = 9;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_of_the_class_comes_up_changes_scales_and_goes() -> Result<()> {
-    let stack = Stack::start(HOSTS, Ipv4Addr::new(127, 54, 0, 1)).await?;
+    let stack = Stack::start(HOSTS, Ipv4Addr::new(127, 70, 0, 1)).await?;
     let workload = comes_up(&stack).await.context("coming up")?;
     a_healthy_cluster_reads_well(&stack, CLUSTER).await.context("describing it")?;
     rolls_for_a_variable(&stack, &workload).await.context("another image")?;
