@@ -12,7 +12,7 @@ use beskar7_e2e::tools::Tools;
 use beskar7_e2e::wait;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::stack::{LIMIT, NAMESPACE};
 
@@ -51,6 +51,13 @@ impl Management {
         let arguments = ["-n", NAMESPACE, "patch", kind, name, "--type=merge", "-p", &patch];
         self.plane.kubectl(&arguments).await?.success()?;
         Ok(())
+    }
+
+    /// Changes the topology of a Cluster as somebody with an editor does.
+    pub async fn edit(&self, cluster: &str, change: impl FnOnce(&mut Value)) -> Result<()> {
+        let mut found = self.get("cluster", cluster).await?;
+        change(&mut found["spec"]["topology"]);
+        self.merge("cluster", cluster, &json!({"spec": {"topology": found["spec"]["topology"]}})).await
     }
 
     /// An object of any kind.

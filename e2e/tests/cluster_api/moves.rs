@@ -54,17 +54,14 @@ async fn a_cluster_moves_there_and_back_and_no_machine_notices() -> Result<()> {
     ensure!(stack.workload.strays() == strays, "something booted: {:?}", stack.workload.strays());
 
     // It is an ordinary cluster again.
-    stack.merge("cluster", CLUSTER, &scaled(3)).await?;
+    stack
+        .edit(CLUSTER, |topology| topology["workers"]["machineDeployments"][0]["replicas"] = json!(3))
+        .await?;
     stack.until_replicas("machinedeployment", WORKERS, 3).await?;
     until_ready(&workload, &stack.machines(CLUSTER).await?).await?;
     goes_without_a_trace(&stack, CLUSTER).await.context("going")?;
     there.stop().await?;
     stack.stop().await
-}
-
-fn scaled(workers: usize) -> serde_json::Value {
-    json!({"spec": {"topology": {"workers": {"machineDeployments": [
-        {"class": "worker", "name": "md-0", "replicas": workers}]}}}})
 }
 
 async fn comes_up(stack: &Stack) -> Result<Client> {

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use beskar7_api::labels;
 use beskar7_e2e::wait;
 use kube::Client;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::describe::{a_healthy_cluster_reads_well, a_waiting_cluster_says_why};
 use super::hosts::until_held;
@@ -69,23 +69,17 @@ async fn settled(stack: &Stack, workers: usize) -> Result<()> {
     stack.until_replicas("machinedeployment", WORKERS, workers).await
 }
 
-/// Changes the topology of the cluster as somebody with an editor does.
-async fn edit(stack: &Stack, change: impl FnOnce(&mut Value)) -> Result<()> {
-    let mut cluster = stack.get("cluster", CLUSTER).await?;
-    change(&mut cluster["spec"]["topology"]);
-    stack.merge("cluster", CLUSTER, &json!({"spec": {"topology": cluster["spec"]["topology"]}})).await
-}
-
 /// A variable that goes into the templates of machines replaces them all: the topology controller tries the new template
 /// with a dry run, which a template that can't change has to allow.
 async fn rolls_for_a_variable(stack: &Stack, workload: &Client) -> Result<()> {
     let before = stack.machines(CLUSTER).await?;
     let image = stack.image("next.iso");
-    edit(stack, |topology| {
-        let all = topology["variables"].as_array_mut().into_iter().flatten();
-        all.filter(|one| one["name"] == "imageURL").for_each(|one| one["value"] = json!(image));
-    })
-    .await?;
+    stack
+        .edit(CLUSTER, |topology| {
+            let all = topology["variables"].as_array_mut().into_iter().flatten();
+            all.filter(|one| one["name"] == "imageURL").for_each(|one| one["value"] = json!(image));
+        })
+        .await?;
     wait::until_true("every machine to be replaced", LIMIT, || async {
         stack.check().await?;
         let now = stack.machines(CLUSTER).await?;
@@ -112,13 +106,16 @@ async fn rolls_for_a_variable(stack: &Stack, workload: &Client) -> Result<()> {
 /// Another set of workers, in one zone; nothing is replaced for it.
 async fn scales_into_a_zone(stack: &Stack, workload: &Client) -> Result<()> {
     let before = stack.machines(CLUSTER).await?;
-    edit(stack, |topology| {
-        if let Some(sets) = topology["workers"]["machineDeployments"].as_array_mut() {
-            sets[0]["replicas"] = json!(3);
-            sets.push(json!({"class": "worker", "name": "rack-2", "failureDomain": "rack-2", "replicas": 1}));
-        }
-    })
-    .await?;
+    stack
+        .edit(CLUSTER, |topology| {
+            if let Some(sets) = topology["workers"]["machineDeployments"].as_array_mut() {
+                sets[0]["replicas"] = json!(3);
+                sets.push(
+                    json!({"class": "worker", "name": "rack-2", "failureDomain": "rack-2", "replicas": 1}),
+                );
+            }
+        })
+        .await?;
     settled(stack, 3).await?;
     wait::until_true("the workers of a zone", LIMIT, || async {
         let found = stack.machines_of(IN_A_ZONE).await?;
@@ -139,7 +136,10 @@ async fn scales_into_a_zone(stack: &Stack, workload: &Client) -> Result<()> {
 /// More workers than hosts: those that have none say why, and go again.
 async fn waits_for_hosts(stack: &Stack, workload: &Client) -> Result<()> {
     let scale = async |replicas: usize| {
-        edit(stack, |topology| topology["workers"]["machineDeployments"][0]["replicas"] = json!(replicas))
+        stack
+            .edit(CLUSTER, |topology| {
+                topology["workers"]["machineDeployments"][0]["replicas"] = json!(replicas)
+            })
             .await
     };
     scale(HOSTS).await?;
