@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use beskar7_api::{Beskar7Cluster, Beskar7MachineTemplate, GROUP, cluster_api};
-use beskar7_core::template::{Offering, cluster_name, left_alone, offer};
+use beskar7_core::{
+    delivery::Delivery,
+    template::{Offering, cluster_name, left_alone, offer},
+};
 use kube::{Client, runtime::controller::Action};
 
 use super::{NAME, ReconcileError};
@@ -26,14 +29,15 @@ pub struct Context {
     client: Client,
     metrics: Metrics,
     caches: Caches,
+    delivery: Delivery,
     backoffs: Backoffs<Key>,
 }
 
 impl Context {
     /// For a controller whose writes go through `client`.
     #[must_use]
-    pub fn new(client: Client, metrics: Metrics, caches: Caches) -> Self {
-        Self { client, metrics, caches, backoffs: Backoffs::new() }
+    pub fn new(client: Client, metrics: Metrics, caches: Caches, delivery: Delivery) -> Self {
+        Self { client, metrics, caches, delivery, backoffs: Backoffs::new() }
     }
 }
 
@@ -65,7 +69,9 @@ async fn look(template: &Beskar7MachineTemplate, context: &Context) -> Result<Ac
     if left_alone(template, place.cluster()) {
         return Ok(Action::await_change());
     }
-    let Some(offering) = place.offering(template) else { return Ok(Action::await_change()) };
+    let Some(offering) = place.offering(template, context.delivery) else {
+        return Ok(Action::await_change());
+    };
     let hosts = context.caches.hosts.all();
     let status = offer(&offering, hosts.iter().map(AsRef::as_ref));
     let Some(changed) = changes(template.status.as_ref(), &status).map_err(ReconcileError::Json)? else {
@@ -117,11 +123,11 @@ impl Place {
     }
 
     /// What the machines of a template want, where that can be said.
-    pub(super) fn offering(&self, template: &Beskar7MachineTemplate) -> Option<Offering> {
+    pub(super) fn offering(&self, template: &Beskar7MachineTemplate, delivery: Delivery) -> Option<Offering> {
         match self {
-            Self::Alone => Some(Offering::new(template, None)),
+            Self::Alone => Some(Offering::new(template, None, delivery)),
             Self::Unknown(_) => None,
-            Self::Of(_, ours) => Some(Offering::new(template, Some(ours))),
+            Self::Of(_, ours) => Some(Offering::new(template, Some(ours), delivery)),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use beskar7_api::{Beskar7MachineTemplate, PhysicalHost};
-use beskar7_core::template::concerned_by_host;
+use beskar7_core::{delivery::Delivery, template::concerned_by_host};
 use kube::Resource;
 use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
@@ -28,6 +28,7 @@ const COLLECT: Duration = Duration::from_secs(1);
 /// Turns changes into keys.
 pub struct Wakes {
     caches: Caches,
+    delivery: Delivery,
     templates: UnboundedReceiver<Key>,
     owners: UnboundedReceiver<Key>,
     clusters: UnboundedReceiver<Key>,
@@ -46,10 +47,11 @@ pub struct Wakes {
 impl Wakes {
     /// Listens to these feeds; the keys come out at the other end.
     #[must_use]
-    pub fn new(feeds: &Feeds) -> (Self, UnboundedReceiver<Key>) {
+    pub fn new(feeds: &Feeds, delivery: Delivery) -> (Self, UnboundedReceiver<Key>) {
         let (keys, woken) = unbounded_channel();
         let wakes = Self {
             caches: feeds.caches(),
+            delivery,
             templates: feeds.templates.changes(),
             owners: feeds.owner_clusters.changes(),
             clusters: feeds.clusters.changes(),
@@ -99,9 +101,9 @@ impl Wakes {
             Some(after) => self.before.insert(key, after.clone()),
             None => self.before.remove(&key),
         };
-        let caches = self.caches.clone();
+        let (caches, delivery) = (self.caches.clone(), self.delivery);
         self.wake_those(|template| {
-            let offering = Place::of(template, &caches).offering(template);
+            let offering = Place::of(template, &caches).offering(template, delivery);
             offering.is_some_and(|one| concerned_by_host(&one, before.as_deref(), after.as_deref()))
         });
     }

@@ -98,9 +98,13 @@ impl Controllers {
         let concurrency = options.controllers.beskar7cluster_concurrency;
         self.run(clusters, &caches, caches.clusters.clone(), woken, concurrency, parts.health);
 
-        let templates =
-            beskar7machinetemplate::Context::new(client.clone(), parts.metrics.clone(), caches.clone());
-        let (wakes, woken) = beskar7machinetemplate::Wakes::new(feeds);
+        let templates = beskar7machinetemplate::Context::new(
+            client.clone(),
+            parts.metrics.clone(),
+            caches.clone(),
+            parts.delivery(),
+        );
+        let (wakes, woken) = beskar7machinetemplate::Wakes::new(feeds, parts.delivery());
         self.tasks.spawn(wakes.run(self.stop.clone()));
         self.run(templates, &caches, caches.templates.clone(), woken, TEMPLATES_AT_ONCE, parts.health);
     }

@@ -17,6 +17,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::{
     claim::{Candidate, suits},
+    delivery::Delivery,
     machine::{Owner, Surroundings, Wanting, order},
 };
 
@@ -31,12 +32,16 @@ pub struct Offering {
 }
 
 impl Offering {
-    /// By its spec, and by the pool of its cluster, where it belongs to one.
+    /// By its spec, by the pool of its cluster, where it belongs to one, and by whether there is a boot server.
     #[must_use]
-    pub fn new(template: &Beskar7MachineTemplate, cluster: Option<&Beskar7Cluster>) -> Self {
+    pub fn new(
+        template: &Beskar7MachineTemplate,
+        cluster: Option<&Beskar7Cluster>,
+        delivery: Delivery,
+    ) -> Self {
         let spec = template.spec.template.spec.clone();
         let asked = spec.hardware_requirements.as_ref().and_then(|wanted| wanted.architecture);
-        let order = order(&spec).ok();
+        let order = order(&spec, delivery).ok();
         let name = template.metadata.name.as_deref().unwrap_or_default();
         let mut machine = Beskar7Machine::new(name, spec);
         machine.metadata.namespace.clone_from(&template.metadata.namespace);
