@@ -162,6 +162,10 @@ async fn until_state(management: &Management, host: &str, state: HostState) -> R
 }
 
 /// Moves everything of the namespace, and tells how long that took, and how long it takes until all is as it was.
+#[allow(
+    clippy::print_stdout,
+    reason = "how long a move takes is worth knowing, and is no matter of right or wrong"
+)]
 async fn moves(stack: &Stack, from: &Management, to: &Management, before: &Known) -> Result<String> {
     let begin = Instant::now();
     stack.workload.departs();
