@@ -139,6 +139,37 @@ pub mod machine {
     pub const PROVISIONED: &str = "Provisioned";
     /// The host is being turned off and cleaned.
     pub const RELEASING_PHYSICAL_HOST: &str = "ReleasingPhysicalHost";
+
+    /// Its Node carries its providerID: Cluster API knows which Node it is.
+    pub const NODE_LINKED: &str = "NodeLinked";
+    /// The Node carries the providerID.
+    pub const LINKED: &str = "Linked";
+    /// No Node is there yet.
+    pub const WAITING_FOR_NODE: &str = "WaitingForNode";
+    /// The Node was found by its UUID; its providerID is being written.
+    pub const LINKING_NODE: &str = "LinkingNode";
+    /// The Node was found by its UUID; its providerID could not be written.
+    pub const NODE_LINK_FAILED: &str = "NodeLinkFailed";
+    /// The Secret with the workload cluster's kubeconfig does not exist.
+    pub const KUBECONFIG_NOT_FOUND: &str = "KubeconfigNotFound";
+    /// The workload cluster's kubeconfig can't be used.
+    pub const KUBECONFIG_NOT_USABLE: &str = "KubeconfigNotUsable";
+    /// The workload cluster does not answer, or refuses.
+    pub const WORKLOAD_CLUSTER_UNREACHABLE: &str = "WorkloadClusterUnreachable";
+    /// The host's BMC tells no UUID to find the Node by.
+    pub const UUID_UNKNOWN: &str = "UUIDUnknown";
+    /// The host's UUID is a maker's filler, which many machines share.
+    pub const UUID_NOT_UNIQUE: &str = "UUIDNotUnique";
+    /// More than one Node could be it.
+    pub const SEVERAL_NODES_MATCH: &str = "SeveralNodesMatch";
+    /// More than one host of the cluster has this UUID.
+    pub const SEVERAL_HOSTS_MATCH: &str = "SeveralHostsMatch";
+    /// The Node that matches carries another providerID.
+    pub const NODE_HAS_ANOTHER_PROVIDER_ID: &str = "NodeHasAnotherProviderID";
+    /// The Node that matches was there before this machine was started.
+    pub const NODE_OF_EARLIER_BOOT: &str = "NodeOfEarlierBoot";
+    /// The Node is being deleted.
+    pub const NODE_BEING_DELETED: &str = "NodeBeingDeleted";
 }
 
 /// Conditions and reasons of a Beskar7Cluster.

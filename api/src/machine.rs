@@ -289,7 +289,9 @@ pub struct Beskar7MachineStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 256))]
     pub failure_domain: Option<String>,
-    /// The state of the machine in detail: Ready, InfrastructureReady, PhysicalHostAssociated, Paused.
+    /// The state of the machine in detail: Ready, InfrastructureReady, PhysicalHostAssociated, NodeLinked
+    /// and Paused. NodeLinked is there from the machine's first boot on: whether its Node carries its
+    /// providerID, and if not, why and how to set it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]

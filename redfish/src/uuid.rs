@@ -3,8 +3,25 @@
 
 use std::fmt;
 
+/// What makers leave in boards that they gave no UUID of their own; whole series share them. Systems that need to tell
+/// machines apart keep such lists, FreeBSD's `hostid` the longest.
+const FILLERS: [&str; 10] = [
+    // American Megatrends' default, in many boards.
+    "03000200-0400-0500-0006-000700080009",
+    "07090201-0103-0301-0807-060504030201",
+    "11111111-2222-3333-4444-555555555555",
+    "12345678-1234-5678-90ab-cddeefaabbcc",
+    "00010203-0405-0607-0809-0a0b0c0d0e0f",
+    "890e2d14-cacd-45d1-ae66-bc80e8bfeb0f",
+    "8e275844-178f-44a8-aceb-a7d7e5178c63",
+    "dc698397-fa54-4cf2-82c8-b1b5307a6a7f",
+    "deadbeef-dead-beef-dead-beefdeadbeef",
+    // Dell, without a service tag.
+    "4c4c4544-0000-2010-8020-80c04f202020",
+];
+
 /// A machine's UUID, as one of its tellers spells it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MachineUuid([u8; 16]);
 
 impl MachineUuid {
@@ -34,6 +51,23 @@ impl MachineUuid {
         let [a, b, c, d, e, f, g, h, rest @ ..] = self.0;
         let [i, j, k, l, m, n, o, p] = rest;
         Self([d, c, b, a, f, e, h, g, i, j, k, l, m, n, o, p])
+    }
+
+    /// The one of both spellings that stands for the machine, whoever tells it.
+    #[must_use]
+    pub fn canonical(self) -> Self {
+        self.min(self.swapped())
+    }
+
+    /// Whether it is a maker's filler, which says nothing of one machine: all bytes alike, nothing but ones behind the
+    /// first group, or one that is known to be in many machines. In either byte order.
+    #[must_use]
+    pub fn is_filler(self) -> bool {
+        let [first, .., last] = self.0;
+        let alike = self.0.iter().all(|byte| *byte == first);
+        let ones = last == 0xff && self.0.iter().skip(4).all(|byte| *byte == 0xff);
+        let known = || FILLERS.into_iter().filter_map(Self::parse).any(|filler| self.is_same_machine(filler));
+        alike || ones || known()
     }
 
     /// Whether both mean the same machine.
@@ -69,6 +103,36 @@ mod tests {
         assert!(one.is_same_machine(other) && other.is_same_machine(one) && one.is_same_machine(one));
         let third = MachineUuid::parse("4c4c4544-0035-3410-8050-c6c04f314734").unwrap();
         assert!(!one.is_same_machine(third));
+    }
+
+    #[test]
+    fn both_spellings_have_one_that_stands_for_them() {
+        let one = MachineUuid::parse("4C4C4544-0035-3410-8050-C6C04F314733").unwrap();
+        assert_eq!(one.canonical(), one.swapped().canonical());
+        let third = MachineUuid::parse("4c4c4544-0035-3410-8050-c6c04f314734").unwrap();
+        assert_ne!(one.canonical(), third.canonical());
+    }
+
+    #[test]
+    fn what_makers_leave_in_many_machines_is_a_filler_in_either_byte_order() {
+        for (text, filler) in [
+            ("03000200-0400-0500-0006-000700080009", true),
+            ("00020003-0004-0005-0006-000700080009", true),
+            ("4C4C4544-0000-2010-8020-80C04F202020", true),
+            ("44454C4C-0000-1020-8020-80C04F202020", true),
+            ("FEFEFEFE-FEFE-FEFE-FEFE-FEFEFEFEFEFE", true),
+            ("58585858-5858-5858-5858-585858585858", true),
+            ("1a2b3c4d-ffff-ffff-ffff-ffffffffffff", true),
+            ("00010203-0405-0607-0809-0A0B0C0D0E0F", true),
+            ("03020100-0504-0706-0809-0a0b0c0d0e0f", true),
+            ("12345678-1234-5678-90AB-CDDEEFAABBCC", true),
+            ("4C4C4544-0035-3410-8050-C6C04F314733", false),
+            ("38947555-7742-3448-3784-823347823834", false),
+            ("1a2b3c4d-ffff-ffff-ffff-fffffffffffe", false),
+        ] {
+            assert_eq!(MachineUuid::parse(text).unwrap().is_filler(), filler, "{text}");
+        }
+        assert!(FILLERS.into_iter().all(|text| MachineUuid::parse(text).is_some()), "one of them is no UUID");
     }
 
     #[test]

@@ -4,6 +4,8 @@
 mod boot;
 mod bootstrap;
 mod gate;
+pub mod node_labels;
+pub mod node_link;
 pub mod parameters;
 #[cfg(test)]
 mod samples;

@@ -52,6 +52,30 @@ pub struct Decision {
     pub events: Vec<Event>,
 }
 
+impl Decision {
+    /// The same with what is said of the machine's Node. Where only people can say which Node it is, the machine is not
+    /// Ready, though its infrastructure is: who reads one condition reads what to do.
+    #[must_use]
+    pub fn with_node(
+        mut self,
+        machine: &Beskar7Machine,
+        found: &Finding,
+        needs_people: bool,
+        now: Timestamp,
+    ) -> Self {
+        let generation = machine.metadata.generation;
+        set(&mut self.status.conditions, reasons::NODE_LINKED, found, generation, now);
+        if needs_people && self.status.ready {
+            set(&mut self.status.conditions, conditions::READY, found, generation, now);
+        }
+        let before = machine.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+        let event = changed(before, &self.status.conditions, reasons::NODE_LINKED, "LinkNode");
+        let told = needs_people || [reasons::LINKED, reasons::NODE_LINK_FAILED].contains(&found.reason);
+        self.events.extend(event.filter(|_| told));
+        self
+    }
+}
+
 /// The identity of a machine on this host, as its Node will carry it.
 #[must_use]
 pub fn provider_id(host: &PhysicalHost) -> String {
@@ -119,7 +143,10 @@ fn remember(status: &mut Beskar7MachineStatus, course: &Course<'_>) {
             status.addresses = addresses(host);
             status.failure_domain = zone(host);
         }
-        Course::Lost | Course::Blocked(_) | Course::Searching(_) => status.host_ref = None,
+        Course::Lost | Course::Blocked(_) | Course::Searching(_) => {
+            status.host_ref = None;
+            status.conditions.retain(|condition| condition.type_ != reasons::NODE_LINKED);
+        }
         Course::Paused(_) | Course::Binding(_) | Course::HostPaused(_) | Course::Releasing { .. } => {}
     }
 }

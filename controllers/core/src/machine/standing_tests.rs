@@ -142,3 +142,41 @@ fn people_are_told_of_phases_and_of_what_goes_wrong_once() {
         machine.status = Some(decision.status);
     }
 }
+
+#[test]
+fn a_node_is_told_of_beside_the_infrastructure_and_spoils_ready_only_when_people_must_act() {
+    let mut machine = machine(json!({"spec": {"providerID": "b7://metal/h"}}));
+    let host = held(json!({"metadata": {"annotations": {PROVISIONED: "c"}}}));
+    let found = |truth, reason| Finding { truth, reason, message: "words".into() };
+    for (finding, needs_people, ready, events) in [
+        (found(Truth::Unknown, reasons::WORKLOAD_CLUSTER_UNREACHABLE), false, "True", vec!["Provisioned"]),
+        (found(Truth::False, reasons::WAITING_FOR_NODE), false, "True", vec![]),
+        (found(Truth::False, reasons::SEVERAL_NODES_MATCH), true, "False", vec!["SeveralNodesMatch"]),
+        (found(Truth::False, reasons::SEVERAL_NODES_MATCH), true, "False", vec![]),
+        (found(Truth::True, reasons::LINKED), false, "True", vec!["Linked"]),
+        (found(Truth::True, reasons::LINKED), false, "True", vec![]),
+    ] {
+        let decision = decide(&machine, &Course::Held(&host), at(1));
+        let decision = decision.with_node(&machine, &finding, needs_people, at(1));
+        let told_of: Vec<&str> = decision.events.iter().map(|event| event.reason.as_str()).collect();
+        assert_eq!(told_of, events, "{finding:?}");
+        let status = decision.status;
+        assert!(status.ready && status.initialization.is_some(), "{finding:?}");
+        assert_eq!(told(&status, reasons::INFRASTRUCTURE_READY).0, "True", "{finding:?}");
+        assert_eq!(told(&status, conditions::READY).0, ready, "{finding:?}");
+        assert_eq!(told(&status, reasons::NODE_LINKED).1, finding.reason);
+        machine.status = Some(status);
+    }
+    let lost = decide(&machine, &Course::Lost, at(2)).status;
+    assert!(get(&lost.conditions, reasons::NODE_LINKED).is_none(), "without a host there is no Node");
+}
+
+#[test]
+fn while_it_boots_the_way_to_readiness_is_told_and_not_its_node() {
+    let machine = machine(json!({}));
+    let host = held(json!({}));
+    let several =
+        Finding { truth: Truth::False, reason: reasons::SEVERAL_NODES_MATCH, message: "words".into() };
+    let decision = decide(&machine, &Course::Held(&host), at(1)).with_node(&machine, &several, true, at(1));
+    assert_eq!(told(&decision.status, conditions::READY).1, reasons::PHYSICAL_HOST_NOT_READY);
+}
