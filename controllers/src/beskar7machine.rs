@@ -4,6 +4,7 @@
 mod around;
 mod claims;
 mod error;
+mod node;
 mod reconcile;
 mod report;
 mod step;

@@ -84,7 +84,8 @@ pub enum ConnectionError {
 pub struct Connection {
     config: Config,
     timeout: Duration,
-    metrics: Metrics,
+    /// Where failed requests are counted, if they are.
+    metrics: Option<Metrics>,
 }
 
 impl Connection {
@@ -104,7 +105,15 @@ impl Connection {
         // Retries in the client would carry a write past the fence, and a call past its caller's patience.
         config.default_retry = false;
         config.headers.push((USER_AGENT, user_agent(identity)));
-        Ok(Self { config, timeout: options.kube_api_timeout, metrics })
+        Ok(Self { config, timeout: options.kube_api_timeout, metrics: Some(metrics) })
+    }
+
+    /// To another cluster than our own. Its failed requests are not counted among those of our API server.
+    #[must_use]
+    pub fn elsewhere(mut config: Config, user_agent: HeaderValue, timeout: Duration) -> Self {
+        config.default_retry = false;
+        config.headers.push((USER_AGENT, user_agent));
+        Self { config, timeout, metrics: None }
     }
 
     /// Where the API server is.
@@ -160,7 +169,10 @@ impl Connection {
             .layer(config.extra_headers_layer().map_err(unusable)?)
             .map_err(BoxError::from)
             .service(client);
-        Ok(Counted::new(service, self.metrics.clone()).boxed())
+        Ok(match self.metrics.clone() {
+            Some(metrics) => Counted::new(service, metrics).boxed(),
+            None => service.boxed(),
+        })
     }
 }
 
@@ -181,7 +193,7 @@ async fn configuration(options: &options::Kube) -> Result<Config, ConnectionErro
 }
 
 /// Names version and replica: the API server's audit log then tells which replica wrote what.
-fn user_agent(identity: &Identity) -> HeaderValue {
+pub(crate) fn user_agent(identity: &Identity) -> HeaderValue {
     HeaderValue::from_str(&format!("beskar7-manager/{} ({identity})", crate::VERSION))
         .unwrap_or_else(|_| HeaderValue::from_static("beskar7-manager"))
 }

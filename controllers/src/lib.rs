@@ -37,6 +37,7 @@ pub mod retry;
 pub mod run;
 pub mod tell;
 pub mod watch;
+pub mod workloads;
 pub mod write;
 
 /// The version of this program.

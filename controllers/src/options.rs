@@ -163,6 +163,15 @@ pub struct Controllers {
     #[arg(long, env = "BESKAR7_RELEASE_TIMEOUT", hide_env_values = true, value_name = "DURATION",
           value_parser = duration::parse, default_value = "10m")]
     pub release_timeout: Duration,
+    /// Labels of a host that its Node gets, too: those that begin with one of these, separated by commas. Empty: none
+    #[arg(
+        long,
+        env = "BESKAR7_NODE_LABEL_PREFIXES",
+        hide_env_values = true,
+        value_name = "PREFIXES",
+        default_value = "topology.kubernetes.io/,node.beskar7.io/"
+    )]
+    pub node_label_prefixes: String,
     /// How long running work may take to finish when the manager is stopped; keep it below the pod's
     /// terminationGracePeriodSeconds
     #[arg(long, env = "BESKAR7_SHUTDOWN_TIMEOUT", hide_env_values = true, value_name = "DURATION",
@@ -328,6 +337,13 @@ impl Options {
     #[must_use]
     pub fn election_namespace(&self) -> Option<&str> {
         given(&self.leader.leader_election_namespace)
+    }
+
+    /// What labels of a host must begin with for its Node to get them.
+    #[must_use]
+    pub fn node_label_prefixes(&self) -> Vec<String> {
+        let parts = self.controllers.node_label_prefixes.split(',').map(str::trim);
+        parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
     }
 
     /// Where hosts reach the boot server, if it is on.

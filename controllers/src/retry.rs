@@ -20,8 +20,14 @@ const LONGEST: Duration = Duration::from_secs(300);
 /// to as much again.
 #[must_use]
 pub fn pauses(longest: Duration) -> ExponentialBackoff {
+    pauses_between(FIRST, longest)
+}
+
+/// The same, with another first pause.
+#[must_use]
+pub fn pauses_between(first: Duration, longest: Duration) -> ExponentialBackoff {
     ExponentialBuilder::new()
-        .with_min_delay(FIRST.min(longest))
+        .with_min_delay(first.min(longest))
         .with_max_delay(longest)
         .with_factor(2.0)
         .with_jitter()
@@ -39,19 +45,28 @@ pub fn spread(time: Duration) -> Duration {
 #[derive(Debug)]
 pub struct Backoffs<K> {
     running: Mutex<HashMap<K, ExponentialBackoff>>,
+    first: Duration,
+    longest: Duration,
 }
 
 impl<K: Hash + Eq> Backoffs<K> {
     /// Nobody has failed.
     #[must_use]
     pub fn new() -> Self {
-        Self { running: Mutex::new(HashMap::new()) }
+        Self::between(FIRST, LONGEST)
+    }
+
+    /// The same, with other pauses.
+    #[must_use]
+    pub fn between(first: Duration, longest: Duration) -> Self {
+        Self { running: Mutex::new(HashMap::new()), first, longest }
     }
 
     /// It failed once more: how long to pause.
     pub fn failed(&self, key: K) -> Duration {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.entry(key).or_insert_with(|| pauses(LONGEST)).next().unwrap_or(LONGEST)
+        let begun = || pauses_between(self.first, self.longest);
+        running.entry(key).or_insert_with(begun).next().unwrap_or(self.longest)
     }
 
     /// It worked, or is gone: the next failure is the first again.

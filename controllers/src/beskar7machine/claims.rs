@@ -3,9 +3,13 @@
 use beskar7_api::{Beskar7Machine, GROUP, PhysicalHost, VERSION, annotations, finalizers};
 use beskar7_core::{
     claim::{Candidate, ClaimId, Consumer, Identity, Intent},
-    host::moving::{block, block_for},
+    host::{
+        heard::{Heard, Word},
+        moving::{block, block_for},
+    },
     machine::Order,
 };
+use jiff::Timestamp;
 use kube::{
     Api, Client, ResourceExt as _,
     api::{ListParams, Patch, PatchParams},
@@ -161,6 +165,18 @@ impl Claims {
         }
         let spec = json!({ "consumerRef": null, "bootIsoSource": null, "boot": null });
         self.merge(host, json!({ "metadata": { "annotations": annotations }, "spec": spec })).await
+    }
+
+    /// The machine's Node was heard of while its host boots.
+    pub(super) async fn heard_node(
+        &self,
+        host: &PhysicalHost,
+        claim: &str,
+        now: Timestamp,
+    ) -> Result<Written<PhysicalHost>, ReconcileError> {
+        let heard = Heard::of(host, claim).with(Word::Node, now);
+        let annotations = json!({ annotations::HEARD: heard.to_string() });
+        self.merge(host, json!({ "metadata": { "annotations": annotations } })).await
     }
 
     /// Another host, if it is still held under this claim.

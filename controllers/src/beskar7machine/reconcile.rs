@@ -20,6 +20,7 @@ use super::{
     around::Around,
     claims::Claims,
     error::ReconcileError,
+    node::Sighting,
     report::report,
     step::{Rest, Turn},
     view::{Found, View, id, intent},
@@ -32,6 +33,7 @@ use crate::{
     diagnostics::Metrics,
     retry::{Backoffs, spread},
     watch::{Key, key},
+    workloads::Workloads,
 };
 
 /// No look may take longer: it is a handful of requests to the API server.
@@ -53,6 +55,7 @@ pub struct Context {
     /// Hosts that somebody chose and gave up again.
     freed: UnboundedSender<Key>,
     pub(super) claims: Claims,
+    pub(super) workloads: Arc<Workloads>,
     backoffs: Backoffs<Key>,
     sync_period: Duration,
     /// How long a release may take until it is called overdue.
@@ -71,6 +74,7 @@ impl Context {
         caches: Caches,
         register: Arc<Register>,
         freed: UnboundedSender<Key>,
+        workloads: Arc<Workloads>,
         (sync_period, release_patience, delivery): (Duration, Duration, Delivery),
     ) -> Self {
         Self {
@@ -81,6 +85,7 @@ impl Context {
             caches,
             register,
             freed,
+            workloads,
             backoffs: Backoffs::new(),
             sync_period,
             release_patience,
@@ -97,7 +102,7 @@ impl Context {
         let around = Around::of(&machine, &self.caches);
         if let Some(why) = on_hold(&machine, around.cluster()) {
             self.register.stops_waiting(&id(&machine));
-            return self.say(&machine, &Course::Paused(&why), Action::await_change()).await;
+            return self.say(&machine, &Course::Paused(&why), None, Action::await_change()).await;
         }
         let mut view = self.cached_view(machine);
         for _ in 0..MOST_STEPS {
@@ -108,7 +113,7 @@ impl Context {
                     Some(next) => view = next,
                     None => return Ok(Action::await_change()),
                 },
-                Turn::Rest(view, rest) => return self.rest(&view, &rest).await,
+                Turn::Rest(view, rest) => return self.rest(&view, &rest, &around).await,
                 Turn::Quiet => return Ok(Action::await_change()),
             }
         }
@@ -141,19 +146,24 @@ impl Context {
         Ok(Some(View { machine: Arc::new(machine), host, order, live: true }))
     }
 
-    async fn rest(&self, view: &View, rest: &Rest) -> Result<Action, ReconcileError> {
+    async fn rest(&self, view: &View, rest: &Rest, around: &Around) -> Result<Action, ReconcileError> {
         let machine = &view.machine;
         let host = match &view.host {
             Found::There(host) => Some(host.as_ref()),
             Found::NotLooked | Found::Gone(_) => None,
         };
         let name = intent(machine).map(|(namespace, name)| format!("{namespace}/{name}")).unwrap_or_default();
+        let mut sighting = None;
         let (course, action) = match (rest, host) {
             (Rest::Blocked(obstacle), _) => {
                 (Course::Blocked(obstacle), self.after_obstacle(machine, obstacle))
             }
             (Rest::Searching(counts), _) => (Course::Searching(counts), Action::await_change()),
-            (Rest::Held, Some(host)) => (Course::Held(host), self.resync()),
+            (Rest::Held, Some(host)) => {
+                sighting = self.sight(machine, host, around);
+                let again = sighting.as_ref().and_then(|found| self.write_node(machine, around, found));
+                (Course::Held(host), again.map_or_else(|| self.resync(), Action::requeue))
+            }
             (Rest::Held, None) => (Course::Binding(&name), self.resync()),
             (Rest::HostPaused, _) => (Course::HostPaused(&name), Action::await_change()),
             (Rest::Lost, _) => (Course::Lost, Action::await_change()),
@@ -163,16 +173,20 @@ impl Context {
                 (Course::Releasing { host, overdue: left.is_none() }, action)
             }
         };
-        self.say(machine, &course, action).await
+        self.say(machine, &course, sighting.as_ref(), action).await
     }
 
     async fn say(
         &self,
         machine: &Beskar7Machine,
         course: &Course<'_>,
+        node: Option<&Sighting>,
         action: Action,
     ) -> Result<Action, ReconcileError> {
-        let decision = machine::decide(machine, course, now());
+        let mut decision = machine::decide(machine, course, now());
+        if let Some(node) = node {
+            decision = decision.with_node(machine, &node.finding, node.needs_people, now());
+        }
         match report(&self.client, &self.recorder, machine, &decision).await? {
             true => Ok(action),
             false => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
@@ -227,6 +241,7 @@ impl Reconciler for Context {
 
     fn forget(&self, machine: &Key) {
         self.backoffs.forget(machine);
+        self.workloads.forget(machine);
         self.tell_freed(self.register.forget(&ConsumerId { kind: KIND, key: machine.clone() }));
     }
 

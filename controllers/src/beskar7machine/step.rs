@@ -5,7 +5,10 @@ use std::sync::Arc;
 use beskar7_api::{Beskar7Machine, PhysicalHost, physical_host::Reservation};
 use beskar7_core::{
     claim::{self, Candidate, ClaimId, Step, Wait, Why, intend},
-    host::hold::Progress,
+    host::{
+        heard::{Heard, Word},
+        hold::Progress,
+    },
     machine::{self, BootstrapData, Kept, Obstacle, Wanting, bootstrap_secret, obstacle, on_hold, order},
 };
 use kube::ResourceExt as _;
@@ -18,7 +21,8 @@ use super::{
     view::{Found, View, id, intent},
 };
 use crate::{
-    bootstrap_data, causes::causes, chance, controller::Reconciler as _, watch::key, write::Written,
+    bootstrap_data, causes::causes, chance, clock::now, controller::Reconciler as _, watch::key,
+    write::Written,
 };
 
 /// What a step leads to.
@@ -73,7 +77,7 @@ impl Context {
                 Ok(Turn::Rest(view, Rest::Searching(told)))
             }
             Step::Look(order) => Ok(Turn::Reread(order)),
-            Step::Bound => self.bound(view).await,
+            Step::Bound => self.bound(view, around).await,
             Step::Choose => self.choose(view, around, wanting).await,
             // What begins or mends a claim needs to know whose it is; what ends one never waits.
             Step::WriteIntent(_, Why::Chosen | Why::FinalizerLost | Why::Adopted)
@@ -168,7 +172,7 @@ impl Context {
     }
 
     /// Its host is its own: once it was seen to boot, the machine gets its identity.
-    async fn bound(&self, view: View) -> Result<Turn, ReconcileError> {
+    async fn bound(&self, view: View, around: &Around) -> Result<Turn, ReconcileError> {
         self.register.stops_waiting(&id(&view.machine));
         let Found::There(host) = &view.host else { return Ok(Turn::Quiet) };
         let claim = host.spec.claim_id.as_deref().unwrap_or_default();
@@ -176,6 +180,11 @@ impl Context {
             let identity = machine::provider_id(host);
             let written = self.claims.identify(&view.machine, &identity).await?;
             return Ok(again(view.with_machine(written)));
+        }
+        let proven = self.sight(&view.machine, host, around).is_some_and(|sighting| sighting.proves_boot);
+        if proven && !Heard::of(host, claim).has(Word::Node) {
+            let written = self.claims.heard_node(host, claim, now()).await?;
+            return Ok(again(view.with_host(written)));
         }
         Ok(Turn::Rest(view, Rest::Held))
     }

@@ -110,7 +110,7 @@ fn gist(key: &Key, caches: &Caches) -> Gist {
 }
 
 /// The machines of a Cluster.
-fn machines_of((namespace, name): &Key, caches: &Caches) -> Vec<Key> {
+pub(super) fn machines_of((namespace, name): &Key, caches: &Caches) -> Vec<Key> {
     let all = caches.owner_machines.all();
     all.iter()
         .filter(|machine| {

@@ -57,6 +57,18 @@ pub enum OptionsError {
         "--boot-url: {0:?} is not an absolute http or https URL: write one such as http://boot.example.org:8082"
     )]
     BootUrl(String),
+    /// Not a prefix that labels can have.
+    #[error(
+        "--node-label-prefixes: {0:?} can't be the beginning of a label with a domain: write one such as \
+         topology.kubernetes.io/ or example.org/rack-"
+    )]
+    LabelPrefix(String),
+    /// A prefix of labels that are somebody else's.
+    #[error(
+        "--node-label-prefixes: labels of {0} on Nodes are Kubernetes' or Cluster API's own: of theirs, only \
+         topology.kubernetes.io/ and node-restriction.kubernetes.io/ may come from hosts"
+    )]
+    LabelOwned(String),
     /// A boot server that is on but listens nowhere.
     #[error(
         "--boot-url is given, but --boot-bind-address is 0: give an address to listen on, or no --boot-url"
@@ -92,7 +104,24 @@ pub(super) fn check(options: &Options) -> Result<(), OptionsError> {
             return Err(OptionsError::Zero(flag));
         }
     }
+    options.node_label_prefixes().iter().try_for_each(|prefix| label_prefix(prefix))?;
     boot(options)
+}
+
+/// Whole domains only: a part of one would choose labels of strangers.
+fn label_prefix(prefix: &str) -> Result<(), OptionsError> {
+    let unusable = || OptionsError::LabelPrefix(prefix.to_owned());
+    let (domain, name) = prefix.split_once('/').ok_or_else(unusable)?;
+    let named = name.is_empty() || is_label_value(name.trim_end_matches(['-', '_', '.']));
+    if domain.len() > 253 || !domain.contains('.') || !domain.split('.').all(is_dns_label) || !named {
+        return Err(unusable());
+    }
+    let is_theirs = |owner: &str| domain == owner || domain.ends_with(&format!(".{owner}"));
+    let free = ["topology.kubernetes.io", "node-restriction.kubernetes.io"].contains(&domain);
+    if !free && ["kubernetes.io", "k8s.io", "cluster.x-k8s.io"].into_iter().any(is_theirs) {
+        return Err(OptionsError::LabelOwned(domain.to_owned()));
+    }
+    Ok(())
 }
 
 fn election(options: &Options) -> Result<(), OptionsError> {

@@ -99,12 +99,31 @@ fn what_cannot_work_is_refused_with_what_to_write() {
         (&["-v=11"], "11 is not in 0..=10"),
         (&["--sync-period=0"], "--sync-period must be longer than 0s"),
         (&["--kube-api-timeout=0s"], "--kube-api-timeout must be longer than 0s"),
+        (&["--node-label-prefixes=topology.kubernetes.io"], "can't be the beginning of a label"),
+        (&["--node-label-prefixes=rack/"], "can't be the beginning of a label"),
+        (&["--node-label-prefixes=example.org/a b"], "can't be the beginning of a label"),
+        (
+            &["--node-label-prefixes=topology.kubernetes.io/,kubernetes.io/"],
+            "labels of kubernetes.io on Nodes",
+        ),
+        (&["--node-label-prefixes=kubernetes.io/hostname"], "labels of kubernetes.io on Nodes"),
+        (&["--node-label-prefixes=node-role.kubernetes.io/"], "labels of node-role.kubernetes.io on Nodes"),
+        (&["--node-label-prefixes=node.cluster.x-k8s.io/"], "labels of node.cluster.x-k8s.io on Nodes"),
         (&["--logging-format=xml"], "possible values: text, json"),
         (&["--no-such-flag"], "--no-such-flag"),
     ] {
         let error = read(arguments).expect_err(&format!("{arguments:?} was accepted"));
         assert!(error.contains(told), "{arguments:?}: {error}");
     }
+}
+
+#[test]
+fn label_prefixes_are_a_list_that_can_be_empty() {
+    let default = ["topology.kubernetes.io/", "node.beskar7.io/"];
+    assert_eq!(ok(&[]).node_label_prefixes(), default);
+    assert!(ok(&["--node-label-prefixes="]).node_label_prefixes().is_empty());
+    let chosen = ok(&["--node-label-prefixes=example.org/rack-, node-restriction.kubernetes.io/,"]);
+    assert_eq!(chosen.node_label_prefixes(), ["example.org/rack-", "node-restriction.kubernetes.io/"]);
 }
 
 #[test]

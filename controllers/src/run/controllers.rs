@@ -19,13 +19,14 @@ use crate::{
     caches::{Caches, Feeds},
     claim::Register,
     clock,
-    connection::Identity,
+    connection::{self, Identity},
     controller::{self, Reconciler, STUCK},
     diagnostics::{Health, Metrics, Pulse},
     leader::{Gate, LEASE_NAME},
     options::Options,
     physicalhost,
     watch::{Cache, Key},
+    workloads::{self, Means, Workloads},
 };
 
 /// Templates are few, and a look at one is one write at most.
@@ -65,7 +66,7 @@ impl Controllers {
         let recorder = Recorder::new(client.clone(), reporter);
         let caches = feeds.caches();
 
-        self.start_machines(parts, client, &recorder, feeds);
+        self.start_machines(parts, client, &recorder, feeds, &gate);
         let (woken, changes) = feeds.hosts.changes_and_more();
         let pace = Pace {
             poll: options.controllers.bmc_poll_interval,
@@ -109,11 +110,29 @@ impl Controllers {
         self.run(templates, &caches, caches.templates.clone(), woken, TEMPLATES_AT_ONCE, parts.health);
     }
 
-    fn start_machines(&mut self, parts: &Parts<'_>, client: &Client, recorder: &Recorder, feeds: &Feeds) {
+    fn start_machines(
+        &mut self,
+        parts: &Parts<'_>,
+        client: &Client,
+        recorder: &Recorder,
+        feeds: &Feeds,
+        gate: &Gate,
+    ) {
         let controllers = &parts.options.controllers;
         let (caches, register) = (feeds.caches(), Arc::new(Register::default()));
         let (wakes, freed) = beskar7machine::Wakes::new(feeds);
         let (keys, woken) = unbounded_channel();
+        let gate = gate.clone();
+        let clusters = Workloads::new(Means {
+            client: client.clone(),
+            user_agent: connection::user_agent(parts.identity),
+            may_write: Arc::new(move || gate.left(clock::uptime()).is_some()),
+            label_prefixes: parts.options.node_label_prefixes(),
+            pace: workloads::Pace::default(),
+            wake: keys.clone(),
+            stop: self.stop.clone(),
+        });
+        self.tasks.spawn(clusters.clone().run(feeds.owner_clusters.changes(), caches.owner_clusters.clone()));
         let machines = beskar7machine::Context::new(
             client.clone(),
             recorder.clone(),
@@ -121,6 +140,7 @@ impl Controllers {
             caches.clone(),
             register.clone(),
             freed,
+            clusters,
             (controllers.sync_period, controllers.release_timeout, parts.delivery()),
         );
         self.tasks.spawn(wakes.run(caches.clone(), register, keys, self.stop.clone()));
