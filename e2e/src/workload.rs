@@ -35,6 +35,16 @@ use crate::control_plane::ControlPlane;
 /// How often somebody looks for Clusters and Machines that are gone.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 
+/// What the kubelets of nodes are told of themselves, and tell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Kubelets {
+    /// They are given their providerID by flag.
+    #[default]
+    Told,
+    /// They know their boards' UUIDs only. Every second one tells it in the other byte order than its BMC.
+    Untold,
+}
+
 /// The workload clusters of one management cluster. Dropping it stops their API servers.
 pub struct Workload {
     clusters: Arc<Clusters>,
@@ -44,6 +54,11 @@ pub struct Workload {
 impl Workload {
     /// Nothing runs until the first machine boots.
     pub async fn new(plane: &ControlPlane) -> Result<Self> {
+        Self::with(plane, Kubelets::default()).await
+    }
+
+    /// The same, with such kubelets.
+    pub async fn with(plane: &ControlPlane, kubelets: Kubelets) -> Result<Self> {
         let ground = Ground {
             tools: plane.tools().clone(),
             directory: plane.directory().join("workload"),
@@ -54,6 +69,7 @@ impl Workload {
             journal: Journal::open(&ground.logs.join("workload.log"))?,
             management: Management::new(plane.client().await?),
             ground,
+            kubelets,
             running: tokio::sync::Mutex::default(),
             on_the_way: AtomicBool::new(false),
             strays: Mutex::default(),
@@ -151,6 +167,7 @@ impl Drop for Workload {
 /// All workload clusters.
 struct Clusters {
     ground: Ground,
+    kubelets: Kubelets,
     management: Management,
     running: tokio::sync::Mutex<BTreeMap<ClusterName, Arc<WorkloadCluster>>>,
     /// Whether their objects are between two management clusters.

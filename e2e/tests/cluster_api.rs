@@ -21,6 +21,8 @@ mod management;
 mod moves;
 #[path = "cluster_api/nodes.rs"]
 mod nodes;
+#[path = "cluster_api/nodes_linked.rs"]
+mod nodes_linked;
 #[path = "cluster_api/stack.rs"]
 mod stack;
 #[path = "cluster_api/topology.rs"]

@@ -39,7 +39,8 @@ pub(super) struct Claimant {
     pub(super) control_plane: bool,
     /// The Kubernetes version that the Machine wants.
     pub(super) version: String,
-    pub(super) provider_id: String,
+    /// What its kubelet is told, if it is.
+    pub(super) provider_id: Option<String>,
     /// The claim by which it holds the host.
     pub(super) claim: String,
 }
@@ -108,7 +109,7 @@ impl Management {
             control_plane: machine.labels().contains_key(labels::CONTROL_PLANE),
             version: text("/spec/version").unwrap_or_default(),
             machine: machine.name_any(),
-            provider_id,
+            provider_id: Some(provider_id),
             claim: claim.clone(),
         }))
     }

@@ -49,7 +49,7 @@ pub(super) fn node(claimant: &Claimant) -> Node {
     Node {
         metadata: ObjectMeta { name: Some(name.to_owned()), labels: Some(labels), ..ObjectMeta::default() },
         spec: Some(NodeSpec {
-            provider_id: Some(claimant.provider_id.clone()),
+            provider_id: claimant.provider_id.clone(),
             taints: Some(taints),
             ..NodeSpec::default()
         }),
@@ -168,7 +168,7 @@ mod tests {
             machine: "edge-1".to_owned(),
             control_plane,
             version: "v1.36.3".to_owned(),
-            provider_id: "b7://metal/host-1".to_owned(),
+            provider_id: Some("b7://metal/host-1".to_owned()),
             claim: "c".to_owned(),
         }
     }

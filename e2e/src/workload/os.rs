@@ -3,14 +3,15 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use beskar7_redfish::MachineUuid;
 use beskar7_redfish_sim::machine::boot::BootSource;
 use beskar7_redfish_sim::os::{Booted, BootedOs, OsFuture};
 use tokio::runtime::Handle;
 
-use super::Clusters;
 use super::cluster::{Boot, WorkloadCluster};
 use super::node::Hardware;
+use super::{Clusters, Kubelets};
 
 /// How soon a machine that could not join tries again, as its service manager would.
 const RETRY: Duration = Duration::from_secs(1);
@@ -90,7 +91,7 @@ struct Joined {
 /// Joins the cluster of whoever holds the host; nothing if nobody does, or if what has booted was installed for another
 /// claim.
 async fn join(clusters: &Arc<Clusters>, what: &Booted, image: &Image, boot: &Boot) -> Result<Option<Joined>> {
-    let Some(claimant) = clusters.management.claimant(what.address).await? else {
+    let Some(mut claimant) = clusters.management.claimant(what.address).await? else {
         clusters.note_stray(format!("{}: booted for nobody", what.address));
         return Ok(None);
     };
@@ -100,7 +101,13 @@ async fn join(clusters: &Arc<Clusters>, what: &Booted, image: &Image, boot: &Boo
     }
     what.machine.install(Some(image.on_disk(&claimant.claim)));
     let cluster = clusters.cluster_of(&claimant).await?;
-    let hardware = Hardware { address: what.address, uuid: what.uuid.clone() };
+    let mut hardware = Hardware { address: what.address, uuid: what.uuid.clone() };
+    if clusters.kubelets == Kubelets::Untold {
+        claimant.provider_id = None;
+        if !u32::from(what.address).is_multiple_of(2) {
+            hardware.uuid = swapped(&what.uuid)?;
+        }
+    }
     let joined = Joined {
         clusters: Arc::downgrade(clusters),
         cluster: cluster.clone(),
@@ -113,6 +120,12 @@ async fn join(clusters: &Arc<Clusters>, what: &Booted, image: &Image, boot: &Boo
     tokio::spawn(async move { cluster.join(&claimant, &hardware, &boot).await }).await??;
     clusters.note(&done);
     Ok(Some(joined))
+}
+
+/// A UUID in the other byte order.
+fn swapped(uuid: &str) -> Result<String> {
+    let read = MachineUuid::parse(uuid).with_context(|| format!("the UUID {uuid}"))?;
+    Ok(read.swapped().to_string())
 }
 
 impl Drop for Joined {

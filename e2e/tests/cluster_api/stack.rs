@@ -8,7 +8,7 @@ use anyhow::Result;
 use beskar7_e2e::ports::Port;
 use beskar7_e2e::racks::Racks;
 use beskar7_e2e::sample::SampleCluster;
-use beskar7_e2e::workload::Workload;
+use beskar7_e2e::workload::{Kubelets, Workload};
 use beskar7_redfish_sim::fleet::FleetConfig;
 use beskar7_redfish_sim::profiles;
 
@@ -42,8 +42,13 @@ impl Deref for Stack {
 impl Stack {
     /// With so many hosts, of every make in turn, each of them Available. BMCs are at addresses from `first` on.
     pub async fn start(hosts: usize, first: Ipv4Addr) -> Result<Self> {
+        Self::start_with(hosts, first, Kubelets::default()).await
+    }
+
+    /// The same, with such kubelets.
+    pub async fn start_with(hosts: usize, first: Ipv4Addr, kubelets: Kubelets) -> Result<Self> {
         let management = Management::start().await?;
-        let workload = Workload::new(&management.plane).await?;
+        let workload = Workload::with(&management.plane, kubelets).await?;
         let fleet = FleetConfig {
             count: hosts,
             profiles: profiles::ALL.to_vec(),
