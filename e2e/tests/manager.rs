@@ -33,6 +33,8 @@ mod kills;
 mod life;
 #[path = "manager/machines.rs"]
 mod machines;
+#[path = "manager/node_links.rs"]
+mod node_links;
 #[path = "manager/owners.rs"]
 mod owners;
 #[path = "manager/parameters.rs"]

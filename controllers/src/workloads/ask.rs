@@ -33,7 +33,7 @@ pub(super) async fn keep(workloads: Arc<Workloads>, workload: Arc<Workload>) {
             asked = timeout(limit, nodes(&workloads, &workload)) => asked,
             () = workload.gone.cancelled() => return,
         };
-        let slow = || Trouble::Unreachable(format!("not answered within {limit:?}"));
+        let slow = || Trouble::Unreachable(format!("the API server did not answer within {limit:?}"));
         let answer = asked.unwrap_or_else(|_| Err(slow()));
         match &answer {
             Ok(nodes) => {
@@ -68,7 +68,9 @@ async fn nodes(workloads: &Workloads, workload: &Workload) -> Result<Vec<Node>, 
                 }
                 return Err(Trouble::Unreachable(causes(&error)));
             }
-            Err(_) => return Err(Trouble::Unreachable(format!("not answered within {limit:?}"))),
+            Err(_) => {
+                return Err(Trouble::Unreachable(format!("the API server did not answer within {limit:?}")));
+            }
         };
         let prefixes = workloads.label_prefixes();
         nodes.extend(page.items.into_iter().map(|read| node::keep(read, prefixes)));

@@ -181,7 +181,7 @@ async fn a_cluster_that_hangs_holds_up_nobody_else() {
     assert_eq!((world.told("well").as_str(), world.told("stuck").as_str()), ("n", ""));
     // In the end it is said that it hangs.
     assert!(world.next().await.starts_with("stuck-"));
-    assert!(world.told("stuck").contains("not answered within"), "{}", world.told("stuck"));
+    assert!(world.told("stuck").contains("did not answer within"), "{}", world.told("stuck"));
 }
 
 #[tokio::test]

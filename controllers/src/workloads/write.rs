@@ -137,7 +137,7 @@ async fn attempt(workloads: &Workloads, workload: &Workload, write: &Write) -> O
     match timeout(limit, written).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(error)) => Outcome::Failed(causes(&error)),
-        Err(_) => Outcome::Failed(format!("not answered within {limit:?}")),
+        Err(_) => Outcome::Failed(format!("the API server did not answer within {limit:?}")),
     }
 }
 

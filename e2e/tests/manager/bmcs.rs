@@ -22,15 +22,14 @@ pub struct Bmcs {
 impl Bmcs {
     /// So many of this make at `first` and after it, at a fiftieth of their times. The password is [`PASSWORD`].
     pub async fn start(first: Ipv4Addr, count: usize, make: &'static Profile) -> Result<Self> {
+        Self::start_at(0.02, first, count, make).await
+    }
+
+    /// The same, at this part of their times.
+    pub async fn start_at(pace: f64, first: Ipv4Addr, count: usize, make: &'static Profile) -> Result<Self> {
         let credentials = Credentials { username: "root".to_owned(), password: PASSWORD.to_owned() };
-        let config = FleetConfig {
-            count,
-            profiles: vec![make],
-            first,
-            pace: 0.02,
-            credentials,
-            ..FleetConfig::default()
-        };
+        let config =
+            FleetConfig { count, profiles: vec![make], first, pace, credentials, ..FleetConfig::default() };
         Ok(Self { fleet: Fleet::start(config).await?, first })
     }
 

@@ -48,10 +48,19 @@ impl Site {
         count: usize,
         more: impl Fn(usize) -> Value,
     ) -> Result<Self> {
+        let make = profiles::by_name("openbmc").context("no such profile")?;
+        Self::open_before(flags, Bmcs::start(first, count, make).await?, count, more).await
+    }
+
+    /// The same, with these BMCs.
+    pub async fn open_before(
+        flags: &[&str],
+        bmcs: Bmcs,
+        count: usize,
+        more: impl Fn(usize) -> Value,
+    ) -> Result<Self> {
         let plane = installed().await?;
         let client = plane.client().await?;
-        let make = profiles::by_name("openbmc").context("no such profile")?;
-        let bmcs = Bmcs::start(first, count, make).await?;
         make_secret(&client, "bmc", &json!({"username": "root", "password": PASSWORD})).await?;
         for number in 0..count {
             let mut host = json!({"spec": {"redfishConnection": {"address": bmcs.url(number)}}});
