@@ -12,7 +12,11 @@ mod view;
 mod wake;
 
 pub(crate) use self::around::Around;
-pub use self::{error::ReconcileError, reconcile::Context, wake::Wakes};
+pub use self::{
+    error::ReconcileError,
+    reconcile::{Context, Shared},
+    wake::Wakes,
+};
 
 /// Its name in logs and metrics.
 pub const NAME: &str = "beskar7machine";

@@ -145,7 +145,7 @@ impl Workloads {
         }
     }
 
-    /// Why the last write for a machine failed, and when it is tried again.
+    /// Why the last write for a machine failed, and how long it is not tried again.
     #[must_use]
     pub fn failure(&self, cluster: &Key, machine: &Key) -> Option<(String, Duration)> {
         self.workload(cluster).board().failure(machine, Instant::now())

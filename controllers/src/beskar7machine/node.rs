@@ -129,7 +129,7 @@ impl Context {
         let (cluster, own) = (key(around.cluster()?), key(machine));
         let write = sighting.write.clone()?;
         self.workloads.order(&cluster, &own, write);
-        self.workloads.failure(&cluster, &own).map(|(_, left)| left)
+        self.workloads.failure(&cluster, &own).map(|(_, left)| left).filter(|left| !left.is_zero())
     }
 
     /// The other hosts of a cluster with this UUID.

@@ -64,6 +64,18 @@ pub struct Context {
     pub(super) delivery: Delivery,
 }
 
+/// What the controller shares with others.
+pub struct Shared {
+    /// What is known of the cluster.
+    pub caches: Caches,
+    /// Who waits for a host, and who has chosen one.
+    pub register: Arc<Register>,
+    /// Hosts that somebody chose and gave up again.
+    pub freed: UnboundedSender<Key>,
+    /// The clusters that machines become Nodes of.
+    pub workloads: Arc<Workloads>,
+}
+
 impl Context {
     /// For a controller whose writes go through `client`.
     #[must_use]
@@ -71,10 +83,7 @@ impl Context {
         client: Client,
         recorder: Recorder,
         metrics: Metrics,
-        caches: Caches,
-        register: Arc<Register>,
-        freed: UnboundedSender<Key>,
-        workloads: Arc<Workloads>,
+        Shared { caches, register, freed, workloads }: Shared,
         (sync_period, release_patience, delivery): (Duration, Duration, Delivery),
     ) -> Self {
         Self {

@@ -137,10 +137,12 @@ impl Controllers {
             client.clone(),
             recorder.clone(),
             parts.metrics.clone(),
-            caches.clone(),
-            register.clone(),
-            freed,
-            clusters,
+            beskar7machine::Shared {
+                caches: caches.clone(),
+                register: register.clone(),
+                freed,
+                workloads: clusters,
+            },
             (controllers.sync_period, controllers.release_timeout, parts.delivery()),
         );
         self.tasks.spawn(wakes.run(caches.clone(), register, keys, self.stop.clone()));

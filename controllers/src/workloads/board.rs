@@ -158,7 +158,8 @@ impl Board {
 
     /// Whether something may be written for a machine now: nothing else is, and the last failure is long enough ago.
     pub(super) fn begins_to_write(&mut self, machine: &Key, now: Instant) -> bool {
-        self.failure(machine, now).is_none() && self.writing.insert(machine.clone())
+        let may = self.failure(machine, now).is_none_or(|(_, left)| left.is_zero());
+        may && self.writing.insert(machine.clone())
     }
 
     /// It was written, or was not for this reason, which keeps it from being tried again for a while.
@@ -174,11 +175,10 @@ impl Board {
         }
     }
 
-    /// Why the last write failed, and how long it is not tried again; nothing when it may be.
+    /// Why the last write failed, and how long it is not tried again.
     pub(super) fn failure(&self, machine: &Key, now: Instant) -> Option<(String, Duration)> {
         let failed = self.failed.get(machine)?;
-        let left = failed.until.saturating_duration_since(now);
-        (!left.is_zero()).then(|| (failed.why.clone(), left))
+        Some((failed.why.clone(), failed.until.saturating_duration_since(now)))
     }
 
     pub(super) fn forget(&mut self, machine: &Key) {

@@ -42,7 +42,7 @@ fn who_waits_is_woken_by_a_change_and_by_nothing_else() {
     assert_eq!(board.answered(Ok(vec![node("x")]), now), [b]);
     board.forget(&machine("b"));
     let trouble = Trouble::Unreachable("gone".into());
-    assert_eq!(board.answered(Err(trouble.clone()), now), [a.clone()]);
+    assert_eq!(board.answered(Err(trouble.clone()), now), [machine("a")]);
     assert!(board.answered(Err(trouble), now).is_empty(), "the same trouble is no news");
     board.forget(&a);
     assert!(board.answered(Ok(vec![]), now).is_empty());
@@ -107,6 +107,7 @@ fn what_failed_is_not_written_again_at_once_and_nothing_is_written_twice() {
     board.has_written(&a, Some(("forbidden".into(), seconds(9))), now);
     assert!(!board.begins_to_write(&a, now + seconds(8)));
     assert_eq!(board.failure(&a, now + seconds(8)), Some(("forbidden".to_owned(), seconds(1))));
+    assert_eq!(board.failure(&a, now + seconds(9)), Some(("forbidden".to_owned(), seconds(0))), "it stands");
     assert!(board.begins_to_write(&a, now + seconds(9)));
     board.has_written(&a, None, now + seconds(9));
     assert_eq!(board.failure(&a, now), None);

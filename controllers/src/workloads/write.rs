@@ -171,7 +171,15 @@ impl Nodes<'_> {
             });
             let by = PatchParams { field_manager: Some(PROVIDER_ID_BY.to_owned()), ..PatchParams::default() };
             match self.api.patch(name, &by, &Patch::Merge(&change)).await {
-                Ok(written) => return Ok(Outcome::Seen(Some(self.keep(written)))),
+                Ok(written) => {
+                    let now = self.keep(written);
+                    return Ok(match now.provider_id.as_deref() == Some(id) {
+                        true => Outcome::Seen(Some(now)),
+                        false => {
+                            Outcome::Contested(Some(now), "the workload cluster does not keep it".to_owned())
+                        }
+                    });
+                }
                 Err(kube::Error::Api(refusal)) if refusal.is_conflict() || refusal.is_not_found() => {}
                 Err(error) => return Err(error),
             }
@@ -192,7 +200,18 @@ impl Nodes<'_> {
             "metadata": { "name": name, "uid": uid, "labels": labels },
         });
         match self.api.patch(name, &PatchParams::apply(LABELS_BY), &Patch::Apply(&wanted)).await {
-            Ok(written) => Ok(Outcome::Seen(Some(self.keep(written)))),
+            Ok(written) => {
+                let now = self.keep(written);
+                // Admission there may change what is written: it is not written over and over.
+                let kept = now.ours.iter().eq(labels.keys())
+                    && labels.iter().all(|(label, value)| now.labels.get(label) == Some(value));
+                Ok(match kept {
+                    true => Outcome::Seen(Some(now)),
+                    false => {
+                        Outcome::Contested(Some(now), "the workload cluster does not keep them".to_owned())
+                    }
+                })
+            }
             Err(kube::Error::Api(refusal)) if refusal.is_conflict() || refusal.is_not_found() => {
                 let now = self.api.get_opt(name).await?.map(|read| self.keep(read));
                 Ok(Outcome::Contested(now, refusal.message.clone()))
