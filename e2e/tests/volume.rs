@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use beskar7_boot::volume::contents::{Configuration, Format, MetaData};
+use beskar7_boot::delivery::{Configuration, MetaData};
+use beskar7_boot::volume::contents::Format;
 use beskar7_boot::volume::{File, bootable_iso, iso};
 use tempfile::TempDir;
 
@@ -68,13 +69,22 @@ impl Volume {
 fn volumes() -> Result<Vec<Volume>> {
     let configuration = Configuration {
         user_data: "#cloud-config\n".repeat(2000).into(),
-        meta_data: MetaData { instance_id: "claim-1".into(), hostname: "node-1".into() },
-        vendor_data: Some("#cloud-config\n".into()),
+        meta_data: MetaData {
+            instance_id: "claim-1".into(),
+            hostname: "node-1".into(),
+            provider_id: "b7://metal/host-1".into(),
+            zone: Some("rack-1".into()),
+            host: "host-1".into(),
+            namespace: "metal".into(),
+            cluster: None,
+            uuid: None,
+            phone_home_url: "http://127.0.0.1/home".into(),
+        },
         network_config: Some("version: 2\n".into()),
     };
     let mut volumes = Vec::new();
     for format in [Format::Cidata, Format::Config2] {
-        let files = format.files(&configuration)?;
+        let files = format.files(&configuration);
         volumes.push(Volume::new(format.label(), &files, &iso(format.label(), &files)?)?);
     }
     let installer = [
