@@ -57,7 +57,7 @@ impl Options {
     }
 
     fn manager(&self) -> manager::Options {
-        manager::Options { program: self.manager.clone(), ..manager::Options::default() }
+        manager::Options { program: self.manager.clone(), boot_server: true, ..manager::Options::default() }
     }
 
     /// What would otherwise be missed only after minutes.

@@ -32,6 +32,8 @@ pub struct Options {
     pub program: PathBuf,
     /// Whether it takes the lease before it works.
     pub leader_elect: bool,
+    /// Whether it serves configurations and images to hosts, and reads images from loopback.
+    pub boot_server: bool,
     /// Further flags.
     pub flags: Vec<String>,
     /// Further variables.
@@ -44,6 +46,7 @@ impl Default for Options {
             name: "manager".to_owned(),
             program: workspace::manager_program(),
             leader_elect: true,
+            boot_server: false,
             flags: Vec::new(),
             variables: Vec::new(),
         }
@@ -56,6 +59,7 @@ pub struct Manager {
     process: Process,
     health: Port,
     diagnostics: Port,
+    boot: Option<Port>,
 }
 
 impl Manager {
@@ -74,6 +78,15 @@ impl Manager {
         let mut attempt = 1;
         loop {
             let (health, diagnostics) = (Port::reserve()?, Port::reserve()?);
+            let boot = options.boot_server.then(Port::reserve).transpose()?;
+            let serving = boot.iter().flat_map(|port| {
+                let address = port.address();
+                [
+                    format!("--boot-url=http://{address}"),
+                    format!("--boot-bind-address={address}"),
+                    "--artifact-allow-loopback".to_owned(),
+                ]
+            });
             let process = command(options)
                 .arg(format!("--kubeconfig={}", kubeconfig.display()))
                 .arg(format!("--health-addr={}", health.address()))
@@ -81,9 +94,10 @@ impl Manager {
                 .arg("--insecure-diagnostics")
                 .arg(format!("--leader-elect={}", options.leader_elect))
                 .arg(format!("--leader-election-namespace={NAMESPACE}"))
+                .args(serving)
                 .args(&options.flags)
                 .spawn(plane.logs().join(format!("{}.log", options.name)))?;
-            let manager = Self { process, health, diagnostics };
+            let manager = Self { process, health, diagnostics, boot };
             // Either it serves, or it has ended and its log says why.
             let settled = manager.serves().await;
             let unlucky = manager.process.ended().is_some() && ports::taken(&tail(manager.process.log(), 20));
@@ -130,6 +144,12 @@ impl Manager {
     #[must_use]
     pub fn diagnostics_address(&self) -> String {
         self.diagnostics.address()
+    }
+
+    /// Where hosts reach its boot server, if it has one.
+    #[must_use]
+    pub fn boot_url(&self) -> Option<String> {
+        self.boot.as_ref().map(|port| format!("http://{}", port.address()))
     }
 
     /// Stops it politely and waits until it is gone.

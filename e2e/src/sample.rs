@@ -8,8 +8,18 @@ use crate::control_plane::ControlPlane;
 use crate::tools::Tool;
 use crate::workload::Workload;
 
+/// How machines get their configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Configuration {
+    /// Not at all: their ISO needs none.
+    InImage,
+    /// As the template has it: our boot server gives them their Machines' bootstrap data, and that has their names and
+    /// identities from our metadata.
+    Delivered,
+}
+
 /// A cluster to try things out with. Its etcd is external, because a kubeadm control plane reaches a managed one through
-/// kubelets, and its ISOs need no configuration.
+/// kubelets.
 #[derive(Debug, Clone)]
 pub struct SampleCluster<'a> {
     /// Its name.
@@ -24,6 +34,8 @@ pub struct SampleCluster<'a> {
     pub port: Option<u16>,
     /// The ISO.
     pub image: &'a str,
+    /// How machines get their configuration.
+    pub configuration: Configuration,
     /// The flavour of the template; the default one is called "".
     pub flavor: &'a str,
     /// Further variables of the template.
@@ -50,8 +62,10 @@ impl SampleCluster<'_> {
                         _ => "/spec/template/spec/kubeadmConfigSpec",
                     };
                     set(&mut object, at, "clusterConfiguration", json!({ "etcd": etcd }));
+                    self.register(&mut object, at);
                 }
-                Some("Beskar7MachineTemplate") => {
+                Some("KubeadmConfigTemplate") => self.register(&mut object, "/spec/template/spec"),
+                Some("Beskar7MachineTemplate") if self.configuration == Configuration::InImage => {
                     set(&mut object, "/spec/template/spec", "provisioningMode", json!("PreBakedISO"));
                 }
                 Some(_) | None => {}
@@ -61,6 +75,19 @@ impl SampleCluster<'_> {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
         plane.kubectl_with_input(&["apply", "-f", "-"], &list).await?.success()?;
         Ok(())
+    }
+
+    /// Nodes have the names and identities that our metadata tells their machines.
+    fn register(&self, object: &mut Value, at: &str) {
+        if self.configuration == Configuration::InImage {
+            return;
+        }
+        let registration = json!({"nodeRegistration": {
+            "name": "{{ ds.meta_data.local_hostname }}",
+            "kubeletExtraArgs": [{"name": "provider-id", "value": "{{ ds.meta_data.provider_id }}"}],
+        }});
+        set(object, at, "initConfiguration", registration.clone());
+        set(object, at, "joinConfiguration", registration);
     }
 
     async fn generate(&self, cluster_api: &ClusterApi) -> Result<String> {
@@ -77,8 +104,10 @@ impl SampleCluster<'_> {
             arguments.extend(["--flavor", self.flavor]);
         }
         let port = self.port.map(|port| port.to_string());
-        let mut variables =
-            vec![("BESKAR7_IMAGE_URL", self.image), ("BESKAR7_PROVISIONING_MODE", "PreBakedISO")];
+        let mut variables = vec![("BESKAR7_IMAGE_URL", self.image)];
+        if self.configuration == Configuration::InImage {
+            variables.push(("BESKAR7_PROVISIONING_MODE", "PreBakedISO"));
+        }
         if let Some(port) = &port {
             variables
                 .extend([("CONTROL_PLANE_ENDPOINT_IP", "127.0.0.1"), ("CONTROL_PLANE_ENDPOINT_PORT", port)]);

@@ -9,6 +9,7 @@
 mod authority;
 mod cluster;
 mod external_etcd;
+mod installer;
 mod journal;
 mod kubeadm;
 mod management;

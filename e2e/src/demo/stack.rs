@@ -18,7 +18,7 @@ use crate::manager::{self, Manager};
 use crate::ports::Port;
 use crate::probe;
 use crate::racks::Racks;
-use crate::sample::SampleCluster;
+use crate::sample::{Configuration, SampleCluster};
 use crate::tools::{Tool, Tools};
 use crate::wait;
 use crate::workload::Workload;
@@ -124,6 +124,7 @@ impl Stack {
             workers,
             port: Some(self.endpoint.number()),
             image: &image,
+            configuration: Configuration::Delivered,
             flavor: "",
             variables: &[],
         };

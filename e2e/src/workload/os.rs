@@ -3,13 +3,14 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use beskar7_redfish::MachineUuid;
 use beskar7_redfish_sim::machine::boot::BootSource;
 use beskar7_redfish_sim::os::{Booted, BootedOs, OsFuture};
 use tokio::runtime::Handle;
 
 use super::cluster::{Boot, WorkloadCluster};
+use super::installer::Installer;
 use super::node::Hardware;
 use super::{Clusters, Kubelets};
 
@@ -98,6 +99,19 @@ async fn join(clusters: &Arc<Clusters>, what: &Booted, image: &Image, boot: &Boo
     if !image.is_for(&claimant.claim) {
         clusters.note_stray(format!("{}: booted what another claim has installed", what.address));
         return Ok(None);
+    }
+    if let Image::New(url) = image {
+        let installer = Installer::read(url).await?;
+        if let Some(configuration) = &installer.configuration {
+            ensure!(configuration.contains("kubeadm"), "its configuration is not what kubeadm needs");
+            ensure!(
+                configuration.contains(&claimant.machine),
+                "its configuration is not that of its Machine"
+            );
+            claimant.provider_id = installer.provider_id();
+            let told = installer.parameters.len();
+            clusters.note(&format!("{}: read its configuration, {told} kernel parameters", what.address));
+        }
     }
     what.machine.install(Some(image.on_disk(&claimant.claim)));
     let cluster = clusters.cluster_of(&claimant).await?;

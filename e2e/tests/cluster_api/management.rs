@@ -33,7 +33,8 @@ impl Management {
         cluster_api.init().await?.success()?;
         let managers = cluster_api.start_managers(&plane).await?;
         let flags = ["--bmc-poll-interval=2s", "--boot-timeout=1m", "-v=4"].map(str::to_owned).into();
-        let options = manager::Options { leader_elect: false, flags, ..manager::Options::default() };
+        let options =
+            manager::Options { leader_elect: false, boot_server: true, flags, ..manager::Options::default() };
         let manager = Manager::start(&plane, &options).await?;
         let client = plane.client().await?;
         Ok(Self { manager, managers, cluster_api, plane, client })

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use beskar7_e2e::ports::Port;
 use beskar7_e2e::racks::Racks;
-use beskar7_e2e::sample::SampleCluster;
+use beskar7_e2e::sample::{Configuration, SampleCluster};
 use beskar7_e2e::workload::{Kubelets, Workload};
 use beskar7_redfish_sim::fleet::FleetConfig;
 use beskar7_redfish_sim::profiles;
@@ -65,17 +65,17 @@ impl Stack {
     }
 
     /// A cluster by the default template of the release, but for what machines without kubelets can't do: its etcd is
-    /// external, and its ISOs need no configuration.
+    /// external. Its machines read their bootstrap data from our boot server.
     pub async fn apply_cluster(&self, name: &str, control_plane: u32, workers: u32) -> Result<()> {
         self.apply_sample(name, "", control_plane, workers, Some(self.endpoint.number())).await
     }
 
-    /// The same by the ClusterClass of the release.
+    /// The same by the ClusterClass of the release; its ISOs need no configuration.
     pub async fn apply_topology(&self, name: &str, control_plane: u32, workers: u32) -> Result<()> {
         self.apply_sample(name, "topology", control_plane, workers, Some(self.endpoint.number())).await
     }
 
-    /// The same without an endpoint.
+    /// The same without an endpoint; its ISOs need no configuration.
     pub async fn apply_cluster_without_endpoint(&self, name: &str, control_plane: u32) -> Result<()> {
         self.apply_sample(name, "", control_plane, 0, None).await
     }
@@ -89,6 +89,10 @@ impl Stack {
         port: Option<u16>,
     ) -> Result<()> {
         let image = self.image("node.iso");
+        let configuration = match (flavor, port) {
+            ("", Some(_)) => Configuration::Delivered,
+            (_, Some(_) | None) => Configuration::InImage,
+        };
         let sample = SampleCluster {
             name,
             namespace: NAMESPACE,
@@ -96,6 +100,7 @@ impl Stack {
             workers,
             port,
             image: &image,
+            configuration,
             flavor,
             // Servers to spare for a rollout, and a health check that does not wait for memory training.
             variables: &[
