@@ -50,7 +50,7 @@ fn options(shown: Shown, file: &str) -> Vec<String> {
     let options = match shown {
         Shown::File => "-r -J -e images/efiboot.img -no-emul-boot".to_owned(),
         Shown::Hybrid => "-r -J -isohybrid-mbr /usr/lib/ISOLINUX/isohdpfx.bin -b images/vmlinuz -no-emul-boot -boot-load-size 4 -eltorito-alt-boot -e images/efiboot.img -no-emul-boot -isohybrid-gpt-basdat".to_owned(),
-        Shown::Appended => format!("-r -J --grub2-mbr /usr/lib/grub/i386-pc/boot_hybrid.img -partition_offset 16 -append_partition 2 C12A7328-F81F-11D2-BA4B-00A0C93EC93B {file} -appended_part_as_gpt -e --interval:appended_partition_2:all:: -no-emul-boot"),
+        Shown::Appended => format!("-r -J -partition_offset 16 -append_partition 2 C12A7328-F81F-11D2-BA4B-00A0C93EC93B {file} -appended_part_as_gpt -b images/vmlinuz -no-emul-boot -boot-load-size 4 -eltorito-alt-boot -e --interval:appended_partition_2:all:: -no-emul-boot"),
     };
     options.split(' ').map(str::to_owned).collect()
 }

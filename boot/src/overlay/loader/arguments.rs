@@ -2,8 +2,9 @@
 
 use crate::overlay::error::OverlayError;
 
-/// Parameters that make an image check itself, which it would no longer pass: dracut's, and linuxrc's and Anaconda's.
-const SELF_CHECKS: [&str; 4] = ["rd.live.check", "rd.live.check=1", "mediacheck", "mediacheck=1"];
+/// Parameters that make an image check itself, which it would no longer pass: that of dracut and Anaconda, and the one
+/// that openSUSE's images know besides.
+const SELF_CHECKS: [&[u8]; 2] = [b"rd.live.check", b"mediacheck"];
 /// What GRUB takes as it is.
 const SAFE: &[u8] = b"_./:=,@%+-~^";
 
@@ -43,9 +44,9 @@ impl Arguments {
     }
 }
 
-/// Whether a word of a kernel line makes the image check itself.
+/// Whether a word of a kernel line makes the image check itself, whatever its value: some look only for the name.
 pub fn is_self_check(word: &[u8]) -> bool {
-    SELF_CHECKS.iter().any(|check| word == check.as_bytes())
+    word.split(|byte| *byte == b'=').next().is_some_and(|name| SELF_CHECKS.contains(&name))
 }
 
 /// Whether a word separates the parameters of an installer from those of what it installs.
@@ -95,6 +96,20 @@ mod tests {
             ("a={b}#c*", "'a={b}#c*'"),
         ] {
             assert_eq!(for_grub(argument), Ok(expected.to_owned()), "{argument}");
+        }
+    }
+
+    #[test]
+    fn a_self_check_is_told_by_its_name() {
+        for (word, expected) in [
+            ("rd.live.check", true),
+            ("rd.live.check=1", true),
+            ("mediacheck=1", true),
+            ("rd.live.checked", false),
+            ("a=rd.live.check", false),
+            ("", false),
+        ] {
+            assert_eq!(is_self_check(word.as_bytes()), expected, "{word}");
         }
     }
 
