@@ -58,13 +58,15 @@ pub struct Assembly {
     pieces: Vec<Piece>,
     patches: BTreeMap<u64, Bytes>,
     end: u64,
+    /// Somebody wanted other bytes in the same place.
+    contradiction: bool,
 }
 
 impl Assembly {
     /// An original of this length, as it is.
     pub fn new(length: u64) -> Self {
         let original = Piece { start: 0, length, what: What::Original(0) };
-        Self { pieces: vec![original], patches: BTreeMap::new(), end: length }
+        Self { pieces: vec![original], patches: BTreeMap::new(), end: length, contradiction: false }
     }
 
     /// Behind the last byte.
@@ -91,9 +93,11 @@ impl Assembly {
     /// Bytes that differ, wherever they are.
     pub fn patch(&mut self, start: u64, bytes: impl Into<Bytes>) {
         let bytes = bytes.into();
-        if !bytes.is_empty() {
-            self.patches.insert(start, bytes);
+        if bytes.is_empty() {
+            return;
         }
+        let other = self.patches.insert(start, bytes.clone());
+        self.contradiction |= other.is_some_and(|other| other != bytes);
     }
 
     /// All of it, in order and without gaps.
@@ -101,6 +105,9 @@ impl Assembly {
     /// # Errors
     /// Two changes are of the same bytes, or one is outside: the image names a place twice.
     pub fn finish(self) -> Result<Vec<Piece>, OverlayError> {
+        if self.contradiction {
+            return Err(damaged("two of its structures lie in the same place"));
+        }
         let mut patches = self.patches.into_iter().map(|(start, bytes)| Piece {
             start,
             length: bytes.len() as u64,

@@ -33,7 +33,9 @@ fn changes_split_what_they_lie_in_and_reach_over_borders() {
 
 #[test]
 fn two_changes_of_the_same_byte_and_one_outside_are_refused() {
-    for (first, second) in [((5, "abc"), (7, "x")), ((0, "a"), (10, "x")), ((9, "ab"), (0, "x"))] {
+    for (first, second) in
+        [((5, "abc"), (7, "x")), ((5, "abc"), (5, "x")), ((0, "a"), (10, "x")), ((9, "ab"), (0, "x"))]
+    {
         let mut assembly = Assembly::new(10);
         assembly.patch(first.0, first.1);
         assembly.patch(second.0, second.1);

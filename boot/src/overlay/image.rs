@@ -9,7 +9,7 @@ use super::{
     disk::{Boot, Gpt, Mbr, boots},
     error::OverlayError,
     fat::Fat,
-    iso::{self, FileRecord, SECTOR, Tree, Volumes},
+    iso::{self, FileRecord, NamePlace, SECTOR, Tree, Volumes},
     loader::{Arguments, Kind, is_configuration},
     overlaid::Overlay,
     plan,
@@ -49,7 +49,7 @@ pub struct File {
     /// Its first block.
     pub block: u32,
     /// Where its names have its place and length.
-    pub places: Vec<u64>,
+    pub places: Vec<NamePlace>,
     /// Its checksums in lists.
     pub checksums: Vec<Checksum>,
 }
@@ -62,7 +62,7 @@ pub struct SystemPartition {
     /// What is in it.
     pub fat: Fat,
     /// Where its names have its place and length.
-    pub places: Vec<u64>,
+    pub places: Vec<NamePlace>,
     /// The entries of the boot catalog that start it.
     pub boots: Vec<Boot>,
 }
@@ -77,9 +77,13 @@ impl Image {
     /// It can't be read, is no ISO image, or has nothing in it that can be changed.
     pub async fn inspect(source: &dyn Source) -> Result<Self, OverlayError> {
         let mut reader = Reader::new(source);
-        let volumes = iso::volumes(&mut reader).await?;
+        let mut volumes = iso::volumes(&mut reader).await?;
         let mbr = Mbr::parse(&reader.read(0, 512).await?);
         let gpt = Gpt::read(&mut reader).await?;
+        let starts: BTreeSet<u64> = mbr.starts().chain(gpt.iter().flat_map(Gpt::starts)).collect();
+        for start in starts {
+            volumes.trees.extend(iso::partition_trees(&mut reader, start).await?);
+        }
         let boots = match volumes.boot_catalog {
             Some(block) => boots(&mut reader, block).await?,
             None => Vec::new(),
@@ -165,7 +169,7 @@ async fn configuration(
         }
         let text = reader.read(u64::from(*block) * SECTOR, length).await?;
         let Some(kind) = Kind::of(&record.path, &text) else { continue };
-        let places = records.iter().map(|record| record.place_at).collect();
+        let places = records.iter().map(|record| record.place).collect();
         files.push(File {
             path: record.path.clone(),
             kind,
@@ -242,7 +246,7 @@ async fn read_partitions(
             names.iter().filter(|((block, _), _)| is_it(*block)).flat_map(|(_, records)| records).collect();
         let path =
             records.first().map_or_else(|| "EFI system partition".to_owned(), |record| record.path.clone());
-        let places = records.iter().map(|record| record.place_at).collect();
+        let places = records.iter().map(|record| record.place).collect();
         let boots = boots.iter().filter(|boot| boot.uefi && is_it(boot.block)).cloned().collect();
         partitions.push(SystemPartition { path, fat, places, boots });
     }

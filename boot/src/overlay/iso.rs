@@ -7,7 +7,7 @@ mod record;
 mod rock_ridge;
 mod walk;
 
-pub use record::{FileRecord, SECTOR, sectors};
+pub use record::{FileRecord, NamePlace, SECTOR, sectors};
 pub use walk::{is_worth_a_look, walk};
 
 use super::{
@@ -39,11 +39,13 @@ pub enum Tree {
 pub struct Volume {
     /// Its kind.
     pub tree: Tree,
+    /// The block of the image from which on it counts.
+    pub base: u32,
     /// Where its volume's size is written in the image, in both byte orders.
     pub space_size_at: u64,
     /// How many blocks it says it has.
     pub blocks: u32,
-    /// The block of its root directory.
+    /// The block of its root directory, counted from the beginning of the image.
     pub root: u32,
     /// The length of its root directory.
     pub root_length: u32,
@@ -63,9 +65,34 @@ pub struct Volumes {
 /// # Errors
 /// It is no ISO image, or can't be read.
 pub async fn volumes(reader: &mut Reader<'_>) -> Result<Volumes, OverlayError> {
+    volumes_from(reader, 0).await
+}
+
+/// The trees of a partition, where it has its own over the files of the image, so that it can be mounted by itself:
+/// such count from its beginning. None where there are none.
+///
+/// # Errors
+/// They can't be read.
+pub async fn partition_trees(reader: &mut Reader<'_>, start: u64) -> Result<Vec<Volume>, OverlayError> {
+    /// They begin within the system area, before the image's own descriptors are over.
+    const LATEST: u64 = 64 * 1024;
+    let Some(base) = u32::try_from(start / SECTOR).ok().filter(|_| start > 0 && start <= LATEST) else {
+        return Ok(Vec::new());
+    };
+    if !start.is_multiple_of(SECTOR) {
+        return Ok(Vec::new());
+    }
+    match volumes_from(reader, base).await {
+        Ok(volumes) => Ok(volumes.trees),
+        Err(OverlayError::NotIso(_)) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+async fn volumes_from(reader: &mut Reader<'_>, base: u32) -> Result<Volumes, OverlayError> {
     let mut volumes = Volumes::default();
     for sector in FIRST_DESCRIPTOR..FIRST_DESCRIPTOR + MOST_DESCRIPTORS {
-        let start = sector * SECTOR;
+        let start = (u64::from(base) + sector) * SECTOR;
         if start + SECTOR > reader.length() {
             return Err(OverlayError::NotIso("it ends before its volume descriptors do"));
         }
@@ -76,11 +103,11 @@ pub async fn volumes(reader: &mut Reader<'_>) -> Result<Volumes, OverlayError> {
         match u8_at(&descriptor, 0) {
             Some(0) => volumes.boot_catalog = volumes.boot_catalog.or(boot_catalog(&descriptor)),
             Some(1) if volumes.trees.is_empty() => {
-                volumes.trees.push(volume(Tree::Primary, start, &descriptor)?);
+                volumes.trees.push(volume(Tree::Primary, base, start, &descriptor)?);
             }
             Some(2) => {
                 let tree = if is_joliet(&descriptor) { Tree::Joliet } else { Tree::Enhanced };
-                volumes.trees.push(volume(tree, start, &descriptor)?);
+                volumes.trees.push(volume(tree, base, start, &descriptor)?);
             }
             Some(255) if volumes.trees.is_empty() => {
                 return Err(OverlayError::NotIso("it has no primary volume descriptor"));
@@ -102,15 +129,16 @@ fn is_joliet(descriptor: &[u8]) -> bool {
     matches!(at(descriptor, 88, 3), Some(b"%/@" | b"%/C" | b"%/E"))
 }
 
-fn volume(tree: Tree, start: u64, descriptor: &[u8]) -> Result<Volume, OverlayError> {
+fn volume(tree: Tree, base: u32, start: u64, descriptor: &[u8]) -> Result<Volume, OverlayError> {
     let parsed = || {
         let block_size = super::fields::u16_le(descriptor, 128)?;
         let root = at(descriptor, 156, 34)?;
         let volume = Volume {
             tree,
+            base,
             space_size_at: start + SPACE_SIZE,
             blocks: u32_le(descriptor, 80)?,
-            root: u32_le(root, 2)?,
+            root: u32_le(root, 2)?.checked_add(base)?,
             root_length: u32_le(root, 10)?,
         };
         (u64::from(block_size) == SECTOR).then_some(volume)

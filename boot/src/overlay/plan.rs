@@ -12,7 +12,7 @@ use super::{
     fat::Rebuilt,
     fields::both_orders,
     image::{File, Image, SystemPartition},
-    iso::{SECTOR, sectors},
+    iso::{NamePlace, SECTOR, sectors},
     loader::Arguments,
     overlaid::Overlay,
 };
@@ -137,11 +137,11 @@ impl Plan {
     }
 
     /// Writes a new place and length into each name of a file.
-    fn redirect(&mut self, places: &[u64], start: u64, length: u64) -> Result<(), OverlayError> {
+    fn redirect(&mut self, places: &[NamePlace], start: u64, length: u64) -> Result<(), OverlayError> {
         let length = u32::try_from(length).map_err(|_| OverlayError::TooLarge)?;
-        let place = [both_orders(block(start)?), both_orders(length)].concat();
-        for at in places {
-            self.assembly.patch(*at, place.clone());
+        for place in places {
+            let block = block(start)?.saturating_sub(place.base);
+            self.assembly.patch(place.at, [both_orders(block), both_orders(length)].concat());
         }
         Ok(())
     }
@@ -153,7 +153,7 @@ impl Plan {
             return Ok(());
         }
         for volume in &image.volumes.trees {
-            let blocks = block(extents)?.max(volume.blocks);
+            let blocks = block(extents)?.saturating_sub(volume.base).max(volume.blocks);
             self.assembly.patch(volume.space_size_at, both_orders(blocks));
         }
         let unit =

@@ -87,6 +87,22 @@ impl Presented {
         Ok(all)
     }
 
+    /// The files that differ when the first partition is mounted by itself.
+    pub async fn partition_differences(&self, tree: &str) -> Result<Differences> {
+        let mut files = Vec::new();
+        for bytes in [&self.original[..], &self.bytes] {
+            let number =
+                |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+            let (start, length) = (usize::try_from(number(454))? * 512, usize::try_from(number(458))? * 512);
+            let partition = bytes.get(start..start + length).context("it ends behind the image")?;
+            let file = self.at("partition.iso");
+            std::fs::write(&file, partition)?;
+            files.push(self.tools.tree(&file, tree, &self.at("partition")).await?);
+        }
+        let after = files.pop().unwrap_or_default();
+        differences(files.pop().unwrap_or_default(), after)
+    }
+
     /// The files of the EFI system partition that firmware starts from this image, which is whole.
     pub async fn system_partition(&self, image: &Path) -> Result<Files> {
         let report = self.tools.report(image, "-report_el_torito").await?;

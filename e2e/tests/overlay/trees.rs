@@ -98,6 +98,31 @@ async fn all_names_of_a_file_are_redirected() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_partition_with_trees_of_its_own_shows_the_same() -> Result<()> {
+    let test = "a_partition_with_trees_of_its_own_shows_the_same";
+    let Some(tools) = Tools::find(test) else { return Ok(()) };
+    let small = Small::new(&tools)?;
+    small.write("boot/grub/grub.cfg", GRUB)?;
+    let image = small.iso(&["-r", "-J", "-partition_offset", "16"]).await?;
+    let long = long();
+    for argument in ["short=1", &long] {
+        let presented = Presented::new(&tools, &image, &[argument]).await?;
+        for tree in ["any", "norock", "ecma119"] {
+            let differences = presented.partition_differences(tree).await?;
+            let (path, (_, is)) = differences.first_key_value().context("nothing has changed")?;
+            ensure!(differences.len() == 1 && path.to_lowercase() == "boot/grub/grub.cfg", "{tree}: {path}");
+            let text = String::from_utf8_lossy(is);
+            ensure!(text.contains(argument) && text.ends_with("}\n"), "{tree}: {text}");
+        }
+        for (tree, differences) in presented.differences().await? {
+            ensure!(differences.len() == 1, "{tree}: {:?}", differences.keys());
+        }
+        presented.check_structures().await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn an_image_without_a_kernel_line_is_refused_with_the_other_ways() -> Result<()> {
     let test = "an_image_without_a_kernel_line_is_refused_with_the_other_ways";
     let Some(tools) = Tools::find(test) else { return Ok(()) };

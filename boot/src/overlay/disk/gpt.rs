@@ -57,6 +57,11 @@ impl Gpt {
         self.partitions().filter(|(kind, _)| *kind == ESP).map(|(_, (start, _))| start.saturating_mul(BLOCK))
     }
 
+    /// Where partitions begin, in bytes.
+    pub fn starts(&self) -> impl Iterator<Item = u64> + '_ {
+        self.partitions().map(|(_, (start, _))| start.saturating_mul(BLOCK))
+    }
+
     /// How many bytes the copy at the end takes.
     pub fn copy_length(&self) -> u64 {
         (self.entries.len() as u64).next_multiple_of(BLOCK) + BLOCK
@@ -147,6 +152,7 @@ fn seal(header: &mut [u8]) {
 }
 
 /// The checksum of each byte.
+#[allow(clippy::indexing_slicing, reason = "a constant: the compiler sees that it is within")]
 const CRC: [u32; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;

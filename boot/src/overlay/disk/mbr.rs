@@ -58,6 +58,11 @@ impl Mbr {
             .map(|partition| partition.start * BLOCK)
     }
 
+    /// Where partitions begin, in bytes.
+    pub fn starts(&self) -> impl Iterator<Item = u64> + '_ {
+        self.partitions.iter().map(|partition| partition.start * BLOCK)
+    }
+
     /// Of what the length of the image has to be a multiple: a partition that ends with a cylinder keeps doing so.
     pub fn unit(&self, original: u64) -> u64 {
         let whole = self.partitions.iter().filter(|partition| partition.end() * BLOCK >= original);

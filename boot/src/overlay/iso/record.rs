@@ -13,18 +13,27 @@ pub fn sectors(length: u64) -> u64 {
     length.next_multiple_of(SECTOR)
 }
 
+/// Where a name has the place and length of its file, each in both byte orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NamePlace {
+    /// Where in the image.
+    pub at: u64,
+    /// The block from which on its tree counts.
+    pub base: u32,
+}
+
 /// A name for a file, in one of the trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRecord {
-    /// Where extent and length are written in the image, each in both byte orders.
-    pub place_at: u64,
+    /// Where extent and length are written.
+    pub place: NamePlace,
     /// The path, without a slash at its beginning.
     pub path: String,
     /// In which tree.
     pub tree: Tree,
     /// Whether the name is Rock Ridge's.
     pub rock_ridge: bool,
-    /// The first block.
+    /// The first block, counted from the beginning of the image.
     pub block: u32,
     /// How many bytes it has.
     pub length: u32,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::{
-    FileRecord, Volume,
+    FileRecord, NamePlace, Volume,
     record::{self, Entry},
     rock_ridge,
 };
@@ -85,16 +85,15 @@ async fn read_directory(reader: &mut Reader<'_>, place: &Place) -> Result<bytes:
     reader.read(u64::from(place.block) * record::SECTOR, length).await
 }
 
-fn take(entry: Entry, place: &Place, volume: &Volume, found: &mut Found, waiting: &mut VecDeque<Place>) {
+fn take(mut entry: Entry, place: &Place, volume: &Volume, found: &mut Found, waiting: &mut VecDeque<Place>) {
     let path = if place.path.is_empty() {
         found.top.insert(entry.name.to_lowercase());
-        entry.name
+        std::mem::take(&mut entry.name)
     } else {
         format!("{}/{}", place.path, entry.name)
     };
-    if !entry.plain {
-        return;
-    }
+    let Some(block) = entry.block.checked_add(volume.base).filter(|_| entry.plain) else { return };
+    entry.block = block;
     if entry.directory {
         if is_worth_a_look(&path) {
             waiting.push_back(Place { path, block: entry.block, length: entry.length });
@@ -104,7 +103,7 @@ fn take(entry: Entry, place: &Place, volume: &Volume, found: &mut Found, waiting
     // Files without content share an extent that is nobody's.
     if entry.length > 0 {
         found.files.push(FileRecord {
-            place_at: u64::from(place.block) * record::SECTOR + entry.place,
+            place: NamePlace { at: u64::from(place.block) * record::SECTOR + entry.place, base: volume.base },
             path,
             tree: volume.tree,
             rock_ridge: entry.rock_ridge,
