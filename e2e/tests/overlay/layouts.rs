@@ -77,7 +77,7 @@ async fn check_text(presented: &Presented, path: &str, text: &[u8], arguments: &
 async fn check_partition(presented: &Presented, expected: &[&str], arguments: &[&str]) -> Result<()> {
     let before = presented.system_partition(&presented.original_file()).await?;
     let after = presented.system_partition(&presented.file()).await?;
-    let changed = differences(before, after)?;
+    let changed = differences(&before, after)?;
     let names: Vec<&str> = changed.keys().map(String::as_str).collect();
     ensure!(names == expected, "in the EFI system partition: {names:?}, and not {expected:?}");
     for (path, (_, is)) in &changed {

@@ -82,7 +82,7 @@ impl Presented {
         for tree in TREES {
             let before = self.tools.tree(&self.original_file(), tree, &self.at("before")).await?;
             let after = self.tools.tree(&self.file(), tree, &self.at("after")).await?;
-            all.insert(tree, differences(before, after).with_context(|| format!("through {tree}"))?);
+            all.insert(tree, differences(&before, after).with_context(|| format!("through {tree}"))?);
         }
         Ok(all)
     }
@@ -100,7 +100,7 @@ impl Presented {
             files.push(self.tools.tree(&file, tree, &self.at("partition")).await?);
         }
         let after = files.pop().unwrap_or_default();
-        differences(files.pop().unwrap_or_default(), after)
+        differences(&files.pop().unwrap_or_default(), after)
     }
 
     /// The files of the EFI system partition that firmware starts from this image, which is whole.
@@ -204,7 +204,7 @@ async fn fat_files(tools: &Tools, image: &Path, into: &Path) -> Result<Files> {
 }
 
 /// What differs. A file that is new was nothing; none is gone.
-pub fn differences(before: Files, after: Files) -> Result<Differences> {
+pub fn differences(before: &Files, after: Files) -> Result<Differences> {
     let gone: Vec<&String> = before.keys().filter(|path| !after.contains_key(*path)).collect();
     ensure!(gone.is_empty(), "gone: {gone:?}");
     let was = |path: &str| before.get(path).cloned().unwrap_or_default();

@@ -85,7 +85,7 @@ async fn check(presented: &Presented, shown: Shown, full: bool, argument: &str) 
     }
     let before = presented.system_partition(&presented.original_file()).await?;
     let after = presented.system_partition(&presented.file()).await?;
-    let changed = differences(before, after)?;
+    let changed = differences(&before, after)?;
     let (path, (_, is)) = changed.first_key_value().context("nothing has changed")?;
     ensure!(changed.len() == 1 && path == "EFI/BOOT/grub.cfg", "{:?}", changed.keys());
     ensure!(String::from_utf8_lossy(is).contains(argument));
