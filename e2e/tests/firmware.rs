@@ -1,4 +1,11 @@
 //! Real firmware: ISOs that are made here boot in QEMU under OVMF and SeaBIOS.
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests may panic, and say how long a boot took")]
 
+#[path = "firmware/boot.rs"]
+mod boot;
+#[path = "firmware/by_itself.rs"]
+mod by_itself;
+#[path = "firmware/desk.rs"]
+mod desk;
 #[path = "firmware/making.rs"]
 mod making;

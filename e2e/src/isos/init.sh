@@ -54,7 +54,11 @@ report() {
 mkdir -p /tmp /mnt
 if [ -n "$url" ]; then
   for name in meta-data user-data; do
-    wget -q -T 60 -O "/tmp/$name.part" "${url%/}/$name" && mv "/tmp/$name.part" "/tmp/$name"
+    if problem=$(wget -q -O "/tmp/$name.part" "${url%/}/$name" 2>&1); then
+      mv "/tmp/$name.part" "/tmp/$name"
+    else
+      say "failed: $problem"
+    fi
     report "$name" "/tmp/$name"
   done
 else
@@ -95,7 +99,7 @@ home=
 [ -f /tmp/meta-data ] && home=$(sed -n 's/.*phone_home_url"\{0,1\} *: *"\{0,1\}\([^",} ]*\).*/\1/p' /tmp/meta-data)
 if [ -n "$home" ]; then
   uuid=$(cat /sys/class/dmi/id/product_uuid)
-  if wget -q -T 60 -O /dev/null --post-data "uuid=$uuid" "$home"; then
+  if wget -q -O /dev/null --post-data "uuid=$uuid" "$home"; then
     say "called home"
   else
     say "failed: to call home"

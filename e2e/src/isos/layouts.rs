@@ -23,9 +23,9 @@ pub enum Layout {
     Debian,
     /// GRUB for both; the FAT is an appended partition.
     Ubuntu,
-    /// GRUB for both; UEFI's `grub.cfg` is inside the FAT, which is an appended partition.
+    /// GRUB for both; UEFI's `grub.cfg` is inside the FAT, which is an appended partition, and in the tree.
     Fedora,
-    /// isolinux; UEFI's `grub.cfg` is inside the FAT, which is a file of the tree.
+    /// isolinux; UEFI's `grub.cfg` is inside the FAT, which is a file of the tree, and in the tree.
     Rhel,
     /// isolinux whose configuration includes another folder's; a GRUB whose `grub.cfg` is in the tree.
     Flatcar,

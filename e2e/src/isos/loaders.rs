@@ -42,9 +42,21 @@ pub(super) async fn grub_bios(installed: &Installed, prefix: &str, to: &Path) ->
 }
 
 /// GRUB for UEFI without a configuration of its own: it reads `grub.cfg` under `prefix`, on what it was started from.
+/// Of a stick that is the FAT; of a CD, where the FAT is not a partition to it, the CD's own tree.
 pub(super) async fn grub_uefi(installed: &Installed, prefix: &str, to: &Path) -> Result<()> {
     let mkimage = Command::new("grub-mkimage", &installed.grub_mkimage)
         .args(["-O", "x86_64-efi", "-p", prefix, "-o"])
+        .arg(to)
+        .args(MODULES);
+    mkimage.run(LIMIT).await?.success().map(drop)
+}
+
+/// GRUB for UEFI with a first configuration inside, which goes on elsewhere.
+pub(super) async fn grub_uefi_with(installed: &Installed, configuration: &Path, to: &Path) -> Result<()> {
+    let mkimage = Command::new("grub-mkimage", &installed.grub_mkimage)
+        .args(["-O", "x86_64-efi", "-p", "", "-c"])
+        .arg(configuration)
+        .arg("-o")
         .arg(to)
         .args(MODULES);
     mkimage.run(LIMIT).await?.success().map(drop)

@@ -101,12 +101,12 @@ pub(super) async fn fat(installed: &Installed, to: &Path, files: &[(&str, &Path)
         .run(LIMIT)
         .await?
         .success()?;
-    // mcopy copies folders whole: they are laid out beside the image.
-    let folder = to.with_extension("d");
+    // mcopy copies folders whole: they are laid out in one of their own.
+    let laid_out = tempfile::tempdir().context("a folder for the files of a FAT")?;
+    let folder = laid_out.path();
     for (path, from) in files {
         let at = folder.join(path);
-        std::fs::create_dir_all(at.parent().unwrap_or(&folder))
-            .with_context(|| format!("room for {path}"))?;
+        std::fs::create_dir_all(at.parent().unwrap_or(folder)).with_context(|| format!("room for {path}"))?;
         std::fs::copy(from, &at).with_context(|| format!("copying {}", from.display()))?;
     }
     // Those of folders too, when nothing is put into them any more: mcopy takes over their times.

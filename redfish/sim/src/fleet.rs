@@ -17,6 +17,7 @@ use crate::bmc::{Bmc, Credentials};
 use crate::clock::{Clock, Pace};
 use crate::control;
 use crate::faults::Widespread;
+use crate::hardware::Hardware;
 use crate::host::{Host, World};
 use crate::os::BootedOs;
 use crate::profiles::{self, Profile};
@@ -47,6 +48,8 @@ pub struct FleetConfig {
     pub control: Option<SocketAddr>,
     /// What runs on machines that have booted.
     pub os: Option<Arc<dyn BootedOs>>,
+    /// What is behind the BMCs instead of simulated machines.
+    pub hardware: Option<Arc<dyn Hardware>>,
 }
 
 impl Default for FleetConfig {
@@ -62,6 +65,7 @@ impl Default for FleetConfig {
             credentials: Credentials { username: "admin".to_owned(), password: "password".to_owned() },
             control: None,
             os: None,
+            hardware: None,
         }
     }
 }
@@ -115,7 +119,12 @@ impl Fleet {
             tracing::debug!("a TLS provider is installed already");
         }
         raise_file_limit();
-        let world = World { clock: Clock::start(), reader: Reader::new()?, os: config.os.clone() };
+        let world = World {
+            clock: Clock::start(),
+            reader: Reader::new()?,
+            os: config.os.clone(),
+            hardware: config.hardware.clone(),
+        };
         let authority = if config.tls { Some(Arc::new(Authority::new()?)) } else { None };
         let fleet = Arc::new(Self {
             credentials: Arc::new(config.credentials.clone()),

@@ -1,11 +1,13 @@
 //! One BMC in a running fleet: the lock around it, its alarm clock, and what its machine does outside.
 
+use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::task::AbortHandle;
 
 use crate::bmc::Bmc;
 use crate::clock::{Clock, Moment};
+use crate::hardware::{Hardware, HardwareHandle};
 use crate::machine::Effect;
 use crate::machine::boot::BootSource;
 use crate::os::{Booted, BootedOs, Medium, OsHandle};
@@ -16,6 +18,7 @@ pub(crate) struct World {
     pub(crate) clock: Clock,
     pub(crate) reader: Reader,
     pub(crate) os: Option<Arc<dyn BootedOs>>,
+    pub(crate) hardware: Option<Arc<dyn Hardware>>,
 }
 
 /// One BMC in a running fleet.
@@ -33,7 +36,10 @@ impl std::fmt::Debug for Host {
 }
 
 impl Host {
-    pub(crate) fn new(bmc: Bmc, world: Arc<World>) -> Arc<Self> {
+    pub(crate) fn new(mut bmc: Bmc, world: Arc<World>) -> Arc<Self> {
+        if world.hardware.is_some() {
+            bmc.machine.run_outside();
+        }
         Arc::new(Self { bmc: Mutex::new(bmc), alarm: Mutex::default(), os: Mutex::default(), world })
     }
 
@@ -46,7 +52,9 @@ impl Host {
             bmc.machine.advance(now);
             let result = act(&mut bmc, now);
             bmc.machine.advance(now);
-            (result, bmc.machine.take_effects(), bmc.machine.next_change())
+            let effects = bmc.machine.take_effects();
+            self.order(bmc.identity.address, &effects);
+            (result, effects, bmc.machine.next_change())
         };
         for effect in effects {
             self.perform(effect);
@@ -57,10 +65,26 @@ impl Host {
         result
     }
 
+    /// Gives orders while the BMC is locked: so they come in the order in which they were made.
+    fn order(self: &Arc<Self>, address: Ipv4Addr, effects: &[Effect]) {
+        let Some(hardware) = &self.world.hardware else { return };
+        for effect in effects {
+            match effect {
+                Effect::Outside(order) => hardware.order(address, order.clone(), HardwareHandle::new(self)),
+                Effect::Read { .. } | Effect::OsStarted { .. } | Effect::OsStopped => (),
+            }
+        }
+    }
+
     /// As new: see [`Bmc::reset_to_new`]; what runs on the machine is ended.
     pub fn reset_to_new(self: &Arc<Self>) {
         self.end_os();
-        self.with(|bmc, _| bmc.reset_to_new());
+        self.with(|bmc, _| {
+            bmc.reset_to_new();
+            if self.world.hardware.is_some() {
+                bmc.machine.run_outside();
+            }
+        });
     }
 
     fn set_alarm(self: &Arc<Self>, next: Moment) {
@@ -100,6 +124,8 @@ impl Host {
             }
             Effect::OsStarted { source } => self.start_os(source),
             Effect::OsStopped => self.end_os(),
+            // Already given.
+            Effect::Outside(_) => (),
         }
     }
 

@@ -8,6 +8,7 @@ pub mod boot;
 mod firmware;
 pub mod log;
 pub mod media;
+pub mod outside;
 pub mod power;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
@@ -20,6 +21,7 @@ use serde::Serialize;
 use self::boot::{BootSource, Override};
 use self::log::{Action, ActionLog};
 use self::media::Slot;
+use self::outside::Order;
 use self::power::{BootProgress, Outcome, Phase, PowerState, ResetType, Then, Timing, post_progress};
 use crate::clock::Moment;
 
@@ -60,6 +62,8 @@ pub enum Effect {
     },
     /// It does not any more.
     OsStopped,
+    /// Hardware that is not simulated has something to do.
+    Outside(Order),
 }
 
 /// One machine.
@@ -75,6 +79,8 @@ pub struct Machine {
     disk: Option<String>,
     /// The addresses of the system that runs, as it tells them to the BMC.
     addresses: Vec<IpAddr>,
+    /// Whether what the firmware starts runs outside, on hardware that is not simulated.
+    outside: bool,
     log: ActionLog,
     effects: Vec<Effect>,
 }
@@ -93,6 +99,7 @@ impl Machine {
             slots,
             disk: None,
             addresses: Vec::new(),
+            outside: false,
             log: ActionLog::default(),
             effects: Vec::new(),
         }
@@ -239,8 +246,9 @@ impl Machine {
         slot.image = Some(image.to_owned());
         slot.ready_at = ready_at;
         slot.lingers = None;
-        let action = Action::Insert { slot: slot.id.clone(), image: image.to_owned() };
-        self.log.add(now, who, action);
+        let id = slot.id.clone();
+        self.order(Order::Insert { slot: id.clone(), image: image.to_owned() });
+        self.log.add(now, who, Action::Insert { slot: id, image: image.to_owned() });
         true
     }
 
@@ -249,8 +257,9 @@ impl Machine {
         let Some(slot) = self.slots.get_mut(slot) else { return false };
         let image = slot.image.take();
         slot.lingers = image.clone().filter(|_| lingers > now).map(|image| (lingers, image));
-        let action = Action::Eject { slot: slot.id.clone(), image };
-        self.log.add(now, who, action);
+        let id = slot.id.clone();
+        self.order(Order::Eject { slot: id.clone() });
+        self.log.add(now, who, Action::Eject { slot: id, image });
         true
     }
 
@@ -336,14 +345,11 @@ impl Machine {
                 self.enter(at, Phase::Post { since: at, until: at.saturating_add(self.timing.post) });
             }
             Phase::Post { .. } => self.choose(at),
-            Phase::Starting { source, .. } => {
-                self.log.add(at, ITSELF, Action::Booted { source: source.clone() });
-                self.effects.push(Effect::OsStarted { source: source.clone() });
-                self.enter(at, Phase::Running { source });
-            }
+            Phase::Starting { source, .. } => self.runs(at, source),
             Phase::GoingDown { then, .. } => {
                 self.log.add(at, ITSELF, Action::PoweredOff);
                 self.off_since = at;
+                self.order(Order::Stop);
                 self.enter(at, Phase::Off);
                 match then {
                     Then::Off => (),
@@ -354,5 +360,11 @@ impl Machine {
             }
             Phase::Off | Phase::Loading { .. } | Phase::Running { .. } | Phase::InFirmware => (),
         }
+    }
+
+    fn runs(&mut self, at: Moment, source: BootSource) {
+        self.log.add(at, ITSELF, Action::Booted { source: source.clone() });
+        self.effects.push(Effect::OsStarted { source: source.clone() });
+        self.enter(at, Phase::Running { source });
     }
 }

@@ -1,5 +1,6 @@
 //! As Fedora's images are since 37: GRUB for both firmwares. For BIOS its configuration is in the tree, for UEFI
 //! inside the FAT, which is an appended partition that no directory names; the tree holds copies of what is in it.
+//! From a stick GRUB reads the FAT's copy, from a CD the tree's.
 //! The default entry checks the medium, and would find every change.
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! As Flatcar's image is for BIOS: isolinux, whose configuration is another folder's by `INCLUDE`. Its own image does
-//! not start under UEFI; here it does, as images remade for that do: a GRUB in the FAT that goes to the tree, by a
-//! configuration beside it.
+//! not start under UEFI; here it does, as images remade for that do: a GRUB in the FAT goes to the tree by a
+//! configuration inside itself.
 
 use std::path::{Path, PathBuf};
 
@@ -32,15 +32,14 @@ pub(super) async fn make(isos: &Isos, line: &str, directory: &Path) -> Result<Pa
             "set default=\"flatcar\"\nset timeout=1\nmenuentry \"Flatcar\" --id=flatcar {{\n  linux /flatcar/vmlinuz {grub}\n  initrd /flatcar/cpio.gz\n}}\n"
         ),
     )?;
-    let stub = directory.join("grub.cfg");
+    let first = directory.join("first.cfg");
     std::fs::write(
-        &stub,
+        &first,
         "search --no-floppy --file --set=root /flatcar/vmlinuz\nset prefix=($root)/boot/grub\nconfigfile $prefix/grub.cfg\n",
     )?;
     let loader = directory.join("bootx64.efi");
-    loaders::grub_uefi(installed, "/EFI/BOOT", &loader).await?;
-    let files = [("EFI/BOOT/BOOTX64.EFI", loader.as_path()), ("EFI/BOOT/grub.cfg", &stub)];
-    fat(installed, &tree.at("boot/grub/efi.img"), &files).await?;
+    loaders::grub_uefi_with(installed, &first, &loader).await?;
+    fat(installed, &tree.at("boot/grub/efi.img"), &[("EFI/BOOT/BOOTX64.EFI", &loader)]).await?;
 
     let mbr = loaders::isolinux_mbr(installed);
     let options = [

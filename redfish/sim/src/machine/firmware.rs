@@ -77,12 +77,20 @@ impl Machine {
     }
 
     fn load(&mut self, at: Moment, source: BootSource, url: String, others: VecDeque<BootSource>) {
+        // Real firmware tries its drives by itself.
+        if self.outside {
+            return self.hand_over(at, source);
+        }
         self.attempts += 1;
         self.effects.push(Effect::Read { attempt: self.attempts, url });
         self.enter(at, Phase::Loading { attempt: self.attempts, source, others });
     }
 
     pub(super) fn start(&mut self, at: Moment, source: BootSource) {
-        self.enter(at, Phase::Starting { until: at.saturating_add(self.timing.os_start), source });
+        if self.outside {
+            return self.hand_over(at, source);
+        }
+        let until = Some(at.saturating_add(self.timing.os_start));
+        self.enter(at, Phase::Starting { until, source });
     }
 }

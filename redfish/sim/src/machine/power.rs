@@ -133,15 +133,16 @@ pub(super) enum Phase {
         since: Moment,
         until: Moment,
     },
-    /// The firmware reads from a URL, outside of this state machine.
+    /// The firmware reads from a URL, or hardware that is not simulated starts: outside of this state machine.
     Loading {
         attempt: u64,
         source: BootSource,
         /// What is tried after it.
         others: VecDeque<BootSource>,
     },
+    /// Until it runs; hardware that is not simulated says when that is.
     Starting {
-        until: Moment,
+        until: Option<Moment>,
         source: BootSource,
     },
     Running {
@@ -159,10 +160,10 @@ impl Phase {
     /// When the phase ends by itself.
     pub(super) fn until(&self) -> Option<Moment> {
         match self {
-            Self::PoweringOn { until }
-            | Self::Post { until, .. }
-            | Self::Starting { until, .. }
-            | Self::GoingDown { until, .. } => Some(*until),
+            Self::PoweringOn { until } | Self::Post { until, .. } | Self::GoingDown { until, .. } => {
+                Some(*until)
+            }
+            Self::Starting { until, .. } => *until,
             Self::Off | Self::Loading { .. } | Self::Running { .. } | Self::InFirmware => None,
         }
     }
