@@ -11,10 +11,12 @@ mod bmc;
 mod console;
 mod qmp;
 
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use beskar7_redfish_sim::bmc::identity::Identity;
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::sync::Mutex;
@@ -68,6 +70,13 @@ pub struct Hardware {
 }
 
 impl Hardware {
+    /// What a simulated BMC says of the machine behind it.
+    #[must_use]
+    pub fn behind(bmc: Ipv4Addr, firmware: Firmware) -> Self {
+        let identity = Identity::of(bmc);
+        Self { mac: identity.mac(0), uuid: identity.uuid, ..Self::with(firmware) }
+    }
+
     /// With a UUID and an address that any machine may have.
     #[must_use]
     pub fn with(firmware: Firmware) -> Self {

@@ -81,6 +81,24 @@ impl Layout {
         }
     }
 
+    /// Whether it also starts from a USB stick.
+    #[must_use]
+    pub fn is_hybrid(self) -> bool {
+        match self {
+            Self::Debian | Self::Ubuntu | Self::Fedora | Self::Rhel | Self::Flatcar => true,
+            Self::SystemdBoot | Self::Uki => false,
+        }
+    }
+
+    /// Whether it lists the checksums of its files.
+    #[must_use]
+    pub fn has_checksums(self) -> bool {
+        match self {
+            Self::Debian | Self::Ubuntu => true,
+            Self::Fedora | Self::Rhel | Self::Flatcar | Self::SystemdBoot | Self::Uki => false,
+        }
+    }
+
     /// What such an image gives its kernel by itself.
     #[must_use]
     pub fn own_parameters(self) -> &'static str {
