@@ -195,7 +195,7 @@ impl Vm {
             variables: &self.variables(),
             console: &self.console_of(times),
             qmp: &socket,
-            boot,
+            boot: boot.filter(|_| !self.hardware.stick),
         });
         let command = Command::new("QEMU", &self.installed.qemu).args(arguments).grace(GRACE);
         let process = command.spawn(self.directory.path().join("qemu.log"))?;
@@ -260,8 +260,10 @@ impl Running {
     async fn plug_in(&mut self, media: &[(Drive, String)], boot: Drive) -> Result<()> {
         let url = media.iter().find(|(drive, _)| *drive == boot).map(|(_, url)| url);
         let node = self.open(url.context("there is nothing to start from")?).await?;
-        let stick = json!({"driver": "scsi-hd", "bus": "scsi.0", "id": "stick", "drive": node, "removable": true, "bootindex": 1});
+        let stick = json!({"driver": "scsi-hd", "bus": "scsi.0", "id": "stick", "drive": node, "removable": true, "bootindex": 0});
         self.qmp.execute("device_add", stick).await?;
+        // Firmware is told of the order in which to try devices by a reset only.
+        self.qmp.execute("system_reset", json!({})).await?;
         Ok(())
     }
 

@@ -125,6 +125,7 @@ async fn main() -> Result<()> {
         credentials: Credentials { username: args.username.clone(), password: args.password.clone() },
         control: Some(args.control),
         os: None,
+        hardware: None,
     })
     .await?;
     if let Some(pem) = fleet.ca_pem() {
