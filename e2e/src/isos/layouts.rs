@@ -1,6 +1,7 @@
 //! The layouts, each in a file that says after which images it is made and in what it differs from them.
 //!
-//! All wait a second at most in their menus, where the real ones wait for a person.
+//! All wait a second at most in their menus, where the real ones wait for a person. And all have `no_timer_check`: an
+//! emulated timer on a busy machine does not pass the kernel's check.
 
 mod debian;
 mod fedora;
@@ -103,26 +104,23 @@ impl Layout {
     #[must_use]
     pub fn own_parameters(self) -> &'static str {
         match self {
-            Self::Debian => "vga=788 --- quiet",
-            Self::Ubuntu => "---",
-            Self::Fedora => "inst.stage2=hd:LABEL=Fedora-S-dvd-x86_64-43 rd.live.check quiet",
-            Self::Rhel => "inst.stage2=hd:LABEL=RHEL-9-5-0-BaseOS-x86_64 rd.live.check quiet",
-            Self::Flatcar => "flatcar.autologin",
-            Self::SystemdBoot | Self::Uki => "quiet",
+            Self::Debian => "vga=788 no_timer_check --- quiet",
+            Self::Ubuntu => "no_timer_check ---",
+            Self::Fedora => "inst.stage2=hd:LABEL=Fedora-S-dvd-x86_64-43 rd.live.check no_timer_check quiet",
+            Self::Rhel => "inst.stage2=hd:LABEL=RHEL-9-5-0-BaseOS-x86_64 rd.live.check no_timer_check quiet",
+            Self::Flatcar => "flatcar.autologin no_timer_check",
+            Self::SystemdBoot | Self::Uki => "no_timer_check quiet",
         }
     }
 
-    /// The whole line: its own parameters, and others where such an image expects them.
-    pub(super) fn line(self, parameters: &str) -> String {
-        match self {
-            Self::Debian => format!("vga=788 {parameters} --- quiet"),
-            Self::Ubuntu => format!("{parameters} ---"),
-            Self::Fedora | Self::Rhel | Self::Flatcar | Self::SystemdBoot | Self::Uki => {
-                format!("{} {parameters}", self.own_parameters())
-            }
-        }
-        .trim()
-        .to_owned()
+    /// The whole line: its own parameters, and others where such an image expects them, before `---` or at the end.
+    fn line(self, parameters: &str) -> String {
+        let own = self.own_parameters();
+        let line = match own.split_once("---") {
+            Some((before, behind)) => format!("{before}{parameters} ---{behind}"),
+            None => format!("{own} {parameters}"),
+        };
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
 
