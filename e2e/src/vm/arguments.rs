@@ -38,8 +38,13 @@ pub(super) fn of(machine: &Machine<'_>) -> Vec<OsString> {
     arguments.add("-device", &format!("virtio-net-pci,netdev=network,mac={mac},romfile="));
     arguments.add("-device", "virtio-scsi-pci,id=scsi");
     for drive in Drive::ALL {
-        let first = if machine.boot == Some(drive) { ",bootindex=0" } else { "" };
-        arguments.add("-device", &format!("scsi-cd,bus=scsi.0,id={}{first}", drive.id()));
+        // What can't be started from, firmware passes over for the other drive.
+        let turn = match machine.boot {
+            Some(boot) if boot == drive => ",bootindex=0",
+            Some(_) => ",bootindex=1",
+            None => "",
+        };
+        arguments.add("-device", &format!("scsi-cd,bus=scsi.0,id={}{turn}", drive.id()));
     }
     arguments.0
 }

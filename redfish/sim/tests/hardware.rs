@@ -31,12 +31,11 @@ impl Hardware for Bench {
 impl Bench {
     /// Waits for an order to start, and returns all up to it.
     async fn until_start(&self) -> Vec<(Order, HardwareHandle)> {
+        let is_start = |(order, _): &(Order, HardwareHandle)| matches!(order, Order::Start { .. });
         for _ in 0..400 {
-            let mut orders = self.orders.lock().unwrap();
-            if orders.iter().any(|(order, _)| matches!(order, Order::Start { .. })) {
-                return std::mem::take(&mut *orders);
+            if self.orders.lock().unwrap().iter().any(is_start) {
+                return self.orders.lock().unwrap().drain(..).collect();
             }
-            drop(orders);
             tokio::time::sleep(Duration::from_millis(25)).await;
         }
         panic!("nothing was started");
