@@ -8,7 +8,6 @@ mod initramfs;
 pub mod installed;
 mod layouts;
 mod loaders;
-mod seed;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -21,7 +20,6 @@ use tokio::sync::OnceCell;
 
 use self::installed::Installed;
 pub use self::layouts::{Firmware, Layout};
-pub use self::seed::Seed;
 
 /// The line that begins everything that a booted image prints.
 pub const MARK: &str = "b7:";
@@ -82,13 +80,6 @@ impl Isos {
         self.once(name, async |directory| layouts::make(self, layout, &parameters, directory).await)
             .await
             .with_context(|| format!("an ISO laid out like {}", layout.name()))
-    }
-
-    /// A volume with configuration for what boots.
-    pub async fn seed(&self, seed: &Seed) -> Result<PathBuf> {
-        self.once(format!("seed {seed:?}"), async |directory| seed::make(self, seed, directory).await)
-            .await
-            .context("a volume with configuration")
     }
 
     /// The initramfs of all of them.

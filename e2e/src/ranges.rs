@@ -1,6 +1,6 @@
 //! A web server for images: anything that can be read from anywhere, by ranges, as BMCs and QEMU ask for it.
 //!
-//! It stands for the user's own web server, and keeps count of what was asked. It is not the manager's.
+//! It answers as the manager's boot server does, by the same code, and keeps count of what was asked.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result};
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use beskar7_boot::ranges::{answer, given};
 use beskar7_boot::source::Source;
-use http::{HeaderMap, Method, StatusCode, header};
+use http::{HeaderMap, Method, StatusCode};
 use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
 
@@ -96,31 +96,14 @@ async fn image(
     method: Method,
     headers: HeaderMap,
 ) -> Response {
-    let Some(image) = shelf.lock().get(&name).map(|image| Arc::clone(&image.source)) else {
+    let Some(source) = shelf.lock().get(&name).map(|image| Arc::clone(&image.source)) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    let length = image.length();
-    let asked = headers.get(header::RANGE).and_then(|value| value.to_str().ok());
-    let (status, range) = match asked.map(|asked| parse(asked, length)) {
-        None => (StatusCode::OK, 0..length),
-        Some(Some(range)) => (StatusCode::PARTIAL_CONTENT, range),
-        Some(None) => return StatusCode::RANGE_NOT_SATISFIABLE.into_response(),
-    };
-    let mut answer = Response::builder()
-        .status(status)
-        .header(header::CONTENT_LENGTH, range.end - range.start)
-        .header(header::ACCEPT_RANGES, "bytes");
-    if status == StatusCode::PARTIAL_CONTENT {
-        let content = format!("bytes {}-{}/{length}", range.start, range.end - 1);
-        answer = answer.header(header::CONTENT_RANGE, content);
+    let response = answer(source, &method, &headers, "image", "application/octet-stream").await;
+    if let Some(range) = given(&response).filter(|_| method == Method::GET) {
+        count(&shelf, &name, response.status(), &range);
     }
-    let body = if method == Method::HEAD {
-        Body::empty()
-    } else {
-        count(&shelf, &name, status, &range);
-        Body::from_stream(image.stream(range))
-    };
-    answer.body(body).unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
+    response
 }
 
 fn count(shelf: &Shelf, name: &str, status: StatusCode, range: &Range<u64>) {
@@ -130,29 +113,6 @@ fn count(shelf: &Shelf, name: &str, status: StatusCode, range: &Range<u64>) {
             asked.ranges += 1;
         } else {
             asked.wholes += 1;
-        }
-    }
-}
-
-/// `bytes=first-last`, `bytes=first-`; nobody who boots asks for more.
-fn parse(asked: &str, length: u64) -> Option<Range<u64>> {
-    let (first, last) = asked.strip_prefix("bytes=")?.split_once('-')?;
-    let first: u64 = first.parse().ok()?;
-    let end = if last.is_empty() { length } else { last.parse::<u64>().ok()?.saturating_add(1).min(length) };
-    (first < end).then_some(first..end)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_range_ends_with_the_image() {
-        assert_eq!(parse("bytes=0-9", 100), Some(0..10));
-        assert_eq!(parse("bytes=90-200", 100), Some(90..100));
-        assert_eq!(parse("bytes=90-", 100), Some(90..100));
-        for wrong in ["bytes=100-", "bytes=9-3", "bytes=-5", "lines=1-2"] {
-            assert_eq!(parse(wrong, 100), None, "{wrong}");
         }
     }
 }

@@ -41,6 +41,11 @@ impl Desk {
         format!("http://{HOST}:{}/config/", self.port)
     }
 
+    /// Where a guest calls.
+    pub fn home(&self) -> String {
+        home(self.port)
+    }
+
     /// The metadata, which says where to call.
     pub fn meta_data(&self) -> String {
         meta_data(self.port)
@@ -69,7 +74,11 @@ pub fn user_data() -> String {
 }
 
 fn meta_data(port: u16) -> String {
-    format!("instance-id: b7\nlocal-hostname: b7\nphone_home_url: http://{HOST}:{port}/home\n")
+    format!("instance-id: b7\nlocal-hostname: b7\nphone_home_url: {}\n", home(port))
+}
+
+fn home(port: u16) -> String {
+    format!("http://{HOST}:{port}/home")
 }
 
 /// As `sha256sum` prints it.
