@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use beskar7_api::{HostState, PhysicalHost};
+use beskar7_api::{Beskar7Machine, HostState, PhysicalHost};
 use beskar7_e2e::installation;
 use beskar7_e2e::isos::{Firmware, Isos, Layout};
 use beskar7_e2e::manager::{self, Manager};
@@ -22,6 +22,7 @@ use beskar7_redfish_sim::fleet::{Fleet, FleetConfig};
 use beskar7_redfish_sim::machine::log::Action;
 use bytes::Bytes;
 use kube::Api;
+use kube::api::DeleteParams;
 use serde_json::json;
 
 use super::boot::LIMIT;
@@ -94,8 +95,8 @@ fn power_limits() -> PowerLimits {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "long: make firmware"]
-async fn the_manager_provisions_a_machine_with_real_firmware() -> Result<()> {
-    let test = "the_manager_provisions_a_machine_with_real_firmware";
+async fn the_manager_provisions_a_machine_with_real_firmware_and_takes_it_back() -> Result<()> {
+    let test = "the_manager_provisions_a_machine_with_real_firmware_and_takes_it_back";
     let Some(isos) = Isos::shared(test)? else { return Ok(()) };
     let (desk, ranges) = (Desk::start().await?, Ranges::start().await?);
     let address = Ipv4Addr::new(127, 77, 1, 1);
@@ -114,25 +115,28 @@ async fn the_manager_provisions_a_machine_with_real_firmware() -> Result<()> {
     make_machine(&client, "default", &owner, &image, &json!({})).await?;
     desk.called(LIMIT).await?;
 
-    let hosts: Api<PhysicalHost> = Api::namespaced(client, "default");
-    let hosts = &hosts;
-    let name = racks.names().next().context("no host")?.to_owned();
-    let name = name.as_str();
-    let host = wait::until("the host to be Provisioned", LIMIT, || async move {
-        let host = hosts.get(name).await?;
-        let state = host.status.as_ref().and_then(|status| status.state);
-        Ok(if state == Some(HostState::Provisioned) {
-            Seen::Done(host)
-        } else {
-            Seen::NotYet(format!("{state:?}"))
-        })
-    })
-    .await?;
+    let hosts: Api<PhysicalHost> = Api::namespaced(client.clone(), "default");
+    let name = racks.names().next().context("no host")?;
+    let host = until_state(&hosts, name, HostState::Provisioned).await?;
     ensure!(host.spec.boot_iso_source.as_deref() == Some(image.as_str()), "{:?}", host.spec);
     let starts = racks.bmc(name)?.with(|bmc, _| {
         bmc.machine.log().entries().filter(|entry| matches!(entry.action, Action::PoweredOn)).count()
     });
     ensure!(starts == 1, "it was powered on {starts} times");
+
+    let machines: Api<Beskar7Machine> = Api::namespaced(client, "default");
+    machines.delete("m", &DeleteParams::default()).await?;
+    until_state(&hosts, name, HostState::Available).await?;
+    ensure!(!vm.is_on().await, "the host is free, and its machine runs");
     manager.stop().await?;
     plane.stop().await
+}
+
+async fn until_state(hosts: &Api<PhysicalHost>, name: &str, wanted: HostState) -> Result<PhysicalHost> {
+    let reached = wait::until(format!("{name} to be {wanted:?}"), LIMIT, || async move {
+        let host = hosts.get(name).await?;
+        let state = host.status.as_ref().and_then(|status| status.state);
+        Ok(if state == Some(wanted) { Seen::Done(host) } else { Seen::NotYet(format!("{state:?}")) })
+    });
+    Ok(reached.await?)
 }
