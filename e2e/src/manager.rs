@@ -34,6 +34,8 @@ pub struct Options {
     pub leader_elect: bool,
     /// Whether it serves configurations and images to hosts, and reads images from loopback.
     pub boot_server: bool,
+    /// What hosts call this machine, whose boot server they reach.
+    pub boot_host: String,
     /// Further flags.
     pub flags: Vec<String>,
     /// Further variables.
@@ -47,6 +49,7 @@ impl Default for Options {
             program: workspace::manager_program(),
             leader_elect: true,
             boot_server: false,
+            boot_host: "127.0.0.1".to_owned(),
             flags: Vec::new(),
             variables: Vec::new(),
         }
@@ -82,7 +85,7 @@ impl Manager {
             let serving = boot.iter().flat_map(|port| {
                 let address = port.address();
                 [
-                    format!("--boot-url=http://{address}"),
+                    format!("--boot-url=http://{}:{}", options.boot_host, port.number()),
                     format!("--boot-bind-address={address}"),
                     "--artifact-allow-loopback".to_owned(),
                 ]

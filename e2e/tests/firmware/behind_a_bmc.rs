@@ -132,6 +132,52 @@ async fn the_manager_provisions_a_machine_with_real_firmware_and_takes_it_back()
     plane.stop().await
 }
 
+/// The whole way: the manager presents the user's image with the parameters of this host in it, the BMC gives it to the
+/// machine, firmware and boot loader start it, and what runs fetches its configuration and calls home.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: make firmware"]
+async fn the_manager_configures_a_machine_that_boots_an_image_as_it_is() -> Result<()> {
+    let test = "the_manager_configures_a_machine_that_boots_an_image_as_it_is";
+    let Some(isos) = Isos::shared(test)? else { return Ok(()) };
+    let ranges = Ranges::start().await?;
+    let address = Ipv4Addr::new(127, 77, 2, 1);
+    let vm = Arc::new(Vm::new(isos.installed(), Hardware::behind(address, Firmware::Uefi))?);
+    let plane = installation::installed().await?;
+    let client = plane.client().await?;
+    let racks = Racks::start(&plane, "default", fleet(address, &vm)).await?;
+    let flags = ["--bmc-poll-interval=1s", "--boot-timeout=10m"].map(str::to_owned).to_vec();
+    let options = manager::Options {
+        leader_elect: false,
+        boot_server: true,
+        boot_host: HOST.to_owned(),
+        flags,
+        ..manager::Options::default()
+    };
+    let manager = Manager::start(&plane, &options).await?;
+    racks.available(&plane).await?;
+
+    let image = Bytes::from(std::fs::read(isos.iso(Layout::Ubuntu, &[]).await?)?);
+    let image = ranges.put("127.0.0.1", "ubuntu.iso", Arc::new(image));
+    make_cluster(&client, "default").await?;
+    let owner = make_owner_machine(&client, "default", "m", &json!({})).await?;
+    let remote = json!({"spec": {"provisioningMode": "RemoteConfig", "osFamily": "ubuntu"}});
+    make_machine(&client, "default", &owner, &image, &remote).await?;
+
+    let hosts: Api<PhysicalHost> = Api::namespaced(client, "default");
+    let name = racks.names().next().context("no host")?;
+    let host = until_state(&hosts, name, HostState::Provisioned).await?;
+    ensure!(host.spec.boot_iso_source.as_deref() == Some(image.as_str()), "{:?}", host.spec);
+    let console = vm.console().await;
+    console.until("called home", LIMIT).await?;
+    let line = console.said("cmdline")?.context("no parameters")?;
+    let seed = format!("ds=nocloud;s=http://{HOST}:");
+    let (own, ours) = line.split_once(&seed).with_context(|| format!("{seed} is not in it"))?;
+    ensure!(own.contains("autoinstall") && ours.trim_end().ends_with("---"), "not where Ubuntu expects it");
+    ensure!(console.said("user-data sha256")?.is_some(), "{:?}", console.lines()?);
+    manager.stop().await?;
+    plane.stop().await
+}
+
 async fn until_state(hosts: &Api<PhysicalHost>, name: &str, wanted: HostState) -> Result<PhysicalHost> {
     let reached = wait::until(format!("{name} to be {wanted:?}"), LIMIT, || async move {
         let host = hosts.get(name).await?;
