@@ -24,7 +24,7 @@ pub(crate) fn install_crypto() {
 }
 
 /// A client that talks to local endpoints and trusts one authority.
-pub(crate) fn client(authority_pem: Option<&str>) -> Result<Client> {
+pub fn client(authority_pem: Option<&str>) -> Result<Client> {
     install_crypto();
     let authority = match authority_pem {
         Some(pem) => vec![Certificate::from_pem(pem.as_bytes()).context("reading the authority")?],

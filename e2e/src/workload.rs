@@ -28,6 +28,7 @@ use kube::Client;
 use tokio::task::JoinHandle;
 
 use self::cluster::{Ground, WorkloadCluster};
+pub use self::installer::Installer;
 use self::journal::Journal;
 use self::management::{Claimant, ClusterName, Management};
 use self::os::NodeOs;

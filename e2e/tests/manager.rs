@@ -15,6 +15,8 @@ mod churn;
 mod cluster_objects;
 #[path = "manager/clusters.rs"]
 mod clusters;
+#[path = "manager/delivery.rs"]
+mod delivery;
 #[path = "manager/failover.rs"]
 mod failover;
 #[path = "manager/faults.rs"]

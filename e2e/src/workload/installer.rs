@@ -21,16 +21,16 @@ const PARAMETERS: [&str; 4] = ["config_url=", "ignition.config.url=", "talos.con
 
 /// What an installer has read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Installer {
+pub struct Installer {
     /// Its kernel parameters.
-    pub(super) parameters: Vec<String>,
+    pub parameters: Vec<String>,
     /// Its configuration, where the parameters name one.
-    pub(super) configuration: Option<String>,
+    pub configuration: Option<String>,
 }
 
 impl Installer {
     /// Reads what an image has for this boot.
-    pub(super) async fn read(url: &str) -> Result<Self> {
+    pub async fn read(url: &str) -> Result<Self> {
         let client = Client::builder().no_proxy().timeout(LIMIT).build()?;
         let image = Image { client: client.clone(), url };
         let text = image.file(LOADER_CONFIGURATION).await.context("the boot loader's configuration")?;
@@ -50,7 +50,7 @@ impl Installer {
     }
 
     /// The identity that its configuration gives to its kubelet.
-    pub(super) fn provider_id(&self) -> Option<String> {
+    pub fn provider_id(&self) -> Option<String> {
         let text = self.configuration.as_deref()?;
         let at = text.find("b7://")?;
         let id = text.get(at..)?.split(['\'', '"', ' ', '\n', '\\']).next()?;

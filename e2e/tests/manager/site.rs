@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use anyhow::{Context, Result};
 use beskar7_api::{HostState, PhysicalHost};
 use beskar7_e2e::control_plane::ControlPlane;
-use beskar7_e2e::manager::Manager;
+use beskar7_e2e::manager::{self, Manager};
 use beskar7_redfish_sim::bmc::Bmc;
 use beskar7_redfish_sim::machine::log::Action;
 use beskar7_redfish_sim::profiles;
@@ -52,9 +52,32 @@ impl Site {
         Self::open_before(flags, Bmcs::start(first, count, make).await?, count, more).await
     }
 
+    /// The same, with a manager that takes part in the election and serves configurations and images.
+    pub async fn open_serving(
+        flags: &[&str],
+        first: Ipv4Addr,
+        count: usize,
+        more: impl Fn(usize) -> Value,
+    ) -> Result<Self> {
+        let make = profiles::by_name("openbmc").context("no such profile")?;
+        let mut options = replica("manager");
+        options.boot_server = true;
+        options.flags.extend(flags.iter().map(|flag| (*flag).to_owned()));
+        Self::open_as(&options, Bmcs::start(first, count, make).await?, count, more).await
+    }
+
     /// The same, with these BMCs.
     pub async fn open_before(
         flags: &[&str],
+        bmcs: Bmcs,
+        count: usize,
+        more: impl Fn(usize) -> Value,
+    ) -> Result<Self> {
+        Self::open_as(&alone("manager", flags), bmcs, count, more).await
+    }
+
+    async fn open_as(
+        options: &manager::Options,
         bmcs: Bmcs,
         count: usize,
         more: impl Fn(usize) -> Value,
@@ -68,7 +91,7 @@ impl Site {
             make_host(&client, HOSTS, &name(number), &host).await?;
         }
         make_cluster(&client).await?;
-        let manager = Manager::start(&plane, &alone("manager", flags)).await?;
+        let manager = Manager::start(&plane, options).await?;
         for number in 0..count {
             until_state(&client, &name(number), HostState::Available).await?;
         }
