@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::*;
 use crate::source::{Chunks, SourceError};
 
-const CONTENT: &[u8] = b"0123456789abcdefghij";
+const CONTENT: &str = "0123456789abcdefghij";
 
 async fn handle(State(source): State<Arc<dyn Source>>, request: Request) -> Response {
     answer(source, request.method(), request.headers(), "tag", "application/octet-stream").await
@@ -28,11 +28,10 @@ async fn serve(source: impl Source) -> TcpStream {
 }
 
 /// Sends a request, and returns head and body.
-async fn ask(source: impl Source, head: &str) -> (String, Vec<u8>) {
-    let all = ask_raw(source, head).await;
-    let end = all.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
-    let head = String::from_utf8(all[..end].to_vec()).unwrap().to_lowercase();
-    (head, all[end + 4..].to_vec())
+async fn ask(source: impl Source, head: &str) -> (String, String) {
+    let all = String::from_utf8(ask_raw(source, head).await).unwrap();
+    let (head, body) = all.split_once("\r\n\r\n").unwrap();
+    (head.to_lowercase(), body.to_owned())
 }
 
 /// Sends a request, and returns everything up to the end of the connection.
@@ -51,33 +50,33 @@ async fn answers_are_exact_on_the_wire() {
     let whole = "content-length: 20";
     for (request, status, said, body) in [
         ("GET / HTTP/1.1", 200, vec![whole], CONTENT),
-        ("HEAD / HTTP/1.1", 200, vec![whole, "content-type: application/octet-stream"], b"".as_slice()),
-        ("HEAD / HTTP/1.1\r\nRange: bytes=1-2", 200, vec![whole], b""),
+        ("HEAD / HTTP/1.1", 200, vec![whole, "content-type: application/octet-stream"], ""),
+        ("HEAD / HTTP/1.1\r\nRange: bytes=1-2", 200, vec![whole], ""),
         (
             "GET / HTTP/1.1\r\nRange: bytes=1-2",
             206,
             vec!["content-length: 2", "content-range: bytes 1-2/20"],
-            b"12",
+            "12",
         ),
         (
             "GET / HTTP/1.1\r\nRange: bytes=-3",
             206,
             vec!["content-length: 3", "content-range: bytes 17-19/20"],
-            b"hij",
+            "hij",
         ),
-        ("GET / HTTP/1.1\r\nRange: bytes=15-", 206, vec!["content-range: bytes 15-19/20"], b"fghij"),
+        ("GET / HTTP/1.1\r\nRange: bytes=15-", 206, vec!["content-range: bytes 15-19/20"], "fghij"),
         (
             "GET / HTTP/1.1\r\nRange: bytes=20-",
             416,
             vec!["content-length: 0", "content-range: bytes */20"],
-            b"",
+            "",
         ),
         ("GET / HTTP/1.1\r\nRange: bytes=0-1,3-4", 200, vec![whole], CONTENT),
         ("GET / HTTP/1.1\r\nRange: nonsense", 200, vec![whole], CONTENT),
-        ("GET / HTTP/1.1\r\nIf-None-Match: \"tag\"", 304, vec![], b""),
-        ("GET / HTTP/1.1\r\nIf-Match: \"other\"", 412, vec!["content-length: 0"], b""),
+        ("GET / HTTP/1.1\r\nIf-None-Match: \"tag\"", 304, vec![], ""),
+        ("GET / HTTP/1.1\r\nIf-Match: \"other\"", 412, vec!["content-length: 0"], ""),
     ] {
-        let (head, given) = ask(Bytes::from_static(CONTENT), request).await;
+        let (head, given) = ask(Bytes::from_static(CONTENT.as_bytes()), request).await;
         assert!(head.starts_with(&format!("http/1.1 {status} ")), "{request:?}: {head}");
         for said in said.into_iter().chain(["accept-ranges: bytes", "etag: \"tag\""]) {
             assert!(head.contains(said), "{request:?} without {said}: {head}");
@@ -85,16 +84,16 @@ async fn answers_are_exact_on_the_wire() {
         assert!(!head.contains("transfer-encoding") && !head.contains("location"), "{request:?}: {head}");
         assert_eq!(given, body, "{request:?}");
     }
-    let (head, _) = ask(Bytes::from_static(CONTENT), "PUT / HTTP/1.1").await;
+    let (head, _) = ask(Bytes::from_static(CONTENT.as_bytes()), "PUT / HTTP/1.1").await;
     assert!(head.starts_with("http/1.1 405 ") && head.contains("allow: get, head"), "{head}");
     let (head, body) = ask(Bytes::new(), "GET / HTTP/1.1").await;
     assert!(head.starts_with("http/1.1 200 ") && head.contains("content-length: 0"), "{head}");
-    assert_eq!(body, b"");
+    assert_eq!(body, "");
 }
 
 #[tokio::test]
 async fn a_connection_is_kept_from_one_range_to_the_next() {
-    let mut stream = serve(Bytes::from_static(CONTENT)).await;
+    let mut stream = serve(Bytes::from_static(CONTENT.as_bytes())).await;
     for (range, expected) in [("0-3", "0123"), ("4-7", "4567"), ("8-11", "89ab")] {
         let request = format!("GET / HTTP/1.1\r\nHost: x\r\nRange: bytes={range}\r\n\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
@@ -127,7 +126,7 @@ async fn what_can_t_be_read_at_all_is_a_bad_gateway() {
     let (head, body) = ask(Items(vec![Err("it is gone")]), "GET / HTTP/1.1\r\nRange: bytes=0-3").await;
     assert!(head.starts_with("http/1.1 502 "), "{head}");
     assert!(!head.contains("content-range") && !head.contains("etag"), "{head}");
-    assert_eq!(String::from_utf8(body).unwrap(), "it can't be read: it is gone\n");
+    assert_eq!(body, "it can't be read: it is gone\n");
 }
 
 #[tokio::test]
@@ -184,5 +183,5 @@ async fn a_source_is_no_longer_read_when_the_client_is_gone() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), seen).await.expect("the source is still read");
+    tokio::time::timeout(Duration::from_secs(20), seen).await.unwrap();
 }

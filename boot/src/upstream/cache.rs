@@ -141,7 +141,8 @@ impl Cache {
         }
         drop(kept);
         remove(evicted);
-        fits.then_some(Reservation { cache: self, image, bytes, used: false })
+        // Not before it is known: one that is dropped gives room back.
+        fits.then(|| Reservation { cache: self, image, bytes, used: false })
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {

@@ -16,3 +16,37 @@ fn only_our_own_files_are_removed() {
         assert!(path.exists(), "{}", path.display());
     }
 }
+
+/// A disk that takes nothing: a file that was opened for reading only.
+#[tokio::test]
+async fn a_disk_that_takes_nothing_is_left_out_and_said_once() {
+    use crate::source::{Source as _, read};
+    use crate::upstream::{UpstreamSettings, Upstreams};
+
+    let content = bytes::Bytes::from(vec![7; 3 << 20]);
+    let served = content.clone();
+    let handler = async move |request: axum::extract::Request| {
+        crate::ranges::answer(Arc::new(served), request.method(), request.headers(), "one", "x/y").await
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/x.iso", listener.local_addr().unwrap());
+    let router = axum::Router::new().fallback(handler);
+    tokio::spawn(async move { axum::serve(listener, router).await });
+
+    let directory = tempfile::tempdir().unwrap();
+    let cache = CacheSettings { directory: directory.path().to_owned(), limit: 100 << 20 };
+    let settings =
+        UpstreamSettings { allow_loopback: true, cache: Some(cache), ..UpstreamSettings::default() };
+    let upstream = Upstreams::new(&settings).unwrap().open(&url).await.unwrap();
+    let path = directory.path().join("full");
+    create(&path, upstream.length()).unwrap();
+    let image = Arc::new(Image::new(File::open(&path).unwrap(), path, upstream.length()));
+    let cache = upstream.cache.clone().unwrap();
+    cache.kept().images.insert(upstream.pin().clone(), image.clone());
+
+    assert!(read(&upstream, 5..3 << 20).await.unwrap() == content.slice(5..), "other bytes");
+    assert!(image.has_failed());
+    // Nothing is counted that is not there.
+    assert_eq!((cache.kept().used, image.stored()), (0, 0));
+    assert!(read(&upstream, 5..3 << 20).await.unwrap() == content.slice(5..), "other bytes");
+}

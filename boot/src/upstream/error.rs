@@ -117,6 +117,9 @@ impl Why {
 
 /// A URL without what is secret in it: user and password, and a query, which may be a signature.
 pub(crate) fn shown(url: &Url) -> String {
+    if !url.has_authority() {
+        return format!("{}:...", url.scheme());
+    }
     let mut url = url.clone();
     // Neither can fail for http and https, and other schemes are never asked for anything.
     url.set_username("").ok();
@@ -154,6 +157,7 @@ mod tests {
             ("http://a.test/x.iso", "http://a.test/x.iso"),
             ("https://user:secret@a.test:8443/x.iso", "https://a.test:8443/x.iso"),
             ("https://secret@a.test/x.iso#secret", "https://a.test/x.iso"),
+            ("me:secret@a.test/x.iso", "me:..."),
             ("https://a.test/x.iso?X-Amz-Signature=secret", "https://a.test/x.iso?..."),
         ] {
             assert_eq!(shown(&url.parse().unwrap()), expected);

@@ -40,7 +40,7 @@ impl CachedRead {
             if self.left.is_empty() {
                 return Ok(None);
             }
-            if let Some(chunk) = self.from_disk().await? {
+            if let Some(chunk) = self.kept().await? {
                 return self.advance(chunk);
             }
         }
@@ -52,7 +52,7 @@ impl CachedRead {
     }
 
     /// The next piece from the disk. `None`: it is not there, and `direct` is.
-    async fn from_disk(&mut self) -> Result<Option<Bytes>, SourceError> {
+    async fn kept(&mut self) -> Result<Option<Bytes>, SourceError> {
         let start = self.left.start;
         let Some(reading) = &self.reading else {
             return self.go_past(self.left.end).map(|()| None);
