@@ -122,6 +122,12 @@ bench-redfish: need-rust ## What the Redfish client costs against simulated BMCs
 	@release="$${CARGO_TARGET_DIR:-target}/release"; \
 	  "$$release/bench-redfish" --simulator "$$release/redfish-sim" --out $(OUT)/bench-redfish.md
 
+.PHONY: bench-boot
+bench-boot: need-rust ## What the boot server costs beside nginx, where that and xorriso are installed: out/bench-boot.md
+	$(CARGO) build $(LOCKED) --release -p beskar7-boot-bench --bins
+	@mkdir -p $(OUT)
+	@"$${CARGO_TARGET_DIR:-target}/release/bench-boot" --out $(OUT)/bench-boot.md
+
 .PHONY: bench
 bench: need-rust ## What the manager costs with a thousand hosts, against a real API server: out/bench.md
 	$(CARGO) build $(LOCKED) --release -p beskar7-controllers -p beskar7-e2e -p beskar7-redfish-sim --bins
