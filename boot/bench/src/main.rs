@@ -4,6 +4,7 @@
 //! printed as such and is no error: a machine that is busy with something else must not fail a build.
 #![allow(clippy::print_stdout, reason = "this program talks to a person")]
 
+mod cached;
 mod client;
 mod image;
 mod nginx;
@@ -51,7 +52,7 @@ struct Bench {
     size: u64,
 
     /// How often each comparison is repeated; its sides take turns
-    #[arg(long, default_value_t = 7)]
+    #[arg(long, default_value_t = 15)]
     rounds: usize,
 }
 
@@ -67,6 +68,7 @@ fn main() -> Result<()> {
 fn bench(args: &Bench) -> Result<()> {
     let mut table = Table::default();
     ranges::measure(args, &mut table).context("reading an image by range")?;
+    cached::measure(&mut table).context("reading from a warm cache")?;
     // What many hosts at once cost, when they read their configuration, is measured here next.
     let crates = ["beskar7-boot", "axum", "hyper", "reqwest", "tokio"];
     let text = format!("{}{}\n{table}", usage::machine("client and servers", &crates), nginx::version()?);

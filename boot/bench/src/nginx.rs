@@ -72,7 +72,8 @@ pub fn version() -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stderr).trim().replace("nginx version: ", "Compared with ") + ".\n")
 }
 
-/// As good as it gets: no log, files sent by the kernel, a worker for each core.
+/// As good as it gets: no log, files sent by the kernel, a worker for each core. Where it is not started by root it ignores
+/// `user`; where it is, its workers could not read our files as anybody else.
 fn text(own: &Path, files: &Path, address: SocketAddr) -> String {
     let (own, files) = (own.display(), files.display());
     let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -80,9 +81,9 @@ fn text(own: &Path, files: &Path, address: SocketAddr) -> String {
         .map(|name| format!("  {name}_temp_path {own}/{name};\n"))
         .collect();
     format!(
-        "daemon off;\nworker_processes auto;\npid {own}/nginx.pid;\nerror_log {own}/error.log;\n\
+        "daemon off;\nuser root;\nworker_processes auto;\npid {own}/nginx.pid;\nerror_log {own}/error.log;\n\
          events {{ worker_connections 4096; }}\n\
-         http {{\n{temporary}  access_log off;\n  sendfile on;\n  tcp_nopush on;\n  tcp_nodelay on;\n  \
+         http {{\n{temporary}  access_log off;\n  sendfile on;\n  tcp_nodelay on;\n  \
          keepalive_requests 10000000;\n  open_file_cache max=10;\n  \
          server {{ listen {address} reuseport; root {files}; }}\n}}\n"
     )

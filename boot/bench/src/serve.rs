@@ -11,6 +11,7 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::serve::ListenerExt as _;
+use beskar7_boot::overlay::Image;
 use beskar7_boot::ranges::answer;
 use beskar7_boot::source::Source;
 use beskar7_boot::upstream::{CacheSettings, UpstreamSettings, Upstreams};
@@ -26,15 +27,24 @@ pub struct Serve {
     /// Where it is kept; without it, nowhere
     #[arg(long)]
     cache: Option<PathBuf>,
+
+    /// Kernel parameters that are put into it
+    #[arg(long)]
+    arguments: Vec<String>,
 }
 
 impl Serve {
     pub fn plain(upstream: &str) -> Self {
-        Self { upstream: upstream.to_owned(), cache: None }
+        Self { upstream: upstream.to_owned(), cache: None, arguments: Vec::new() }
     }
 
     pub fn cached(mut self, directory: PathBuf) -> Self {
         self.cache = Some(directory);
+        self
+    }
+
+    pub fn overlaid(mut self, arguments: &[&str]) -> Self {
+        self.arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
         self
     }
 }
@@ -61,8 +71,12 @@ async fn handle(State(source): State<Arc<dyn Source>>, request: Request) -> Resp
 async fn source(serve: &Serve) -> Result<Arc<dyn Source>> {
     let cache = serve.cache.clone().map(|directory| CacheSettings { directory, limit: u64::MAX });
     let settings = UpstreamSettings { allow_loopback: true, cache, ..UpstreamSettings::default() };
-    let upstream = Upstreams::new(&settings)?.open(&serve.upstream).await?;
-    Ok(Arc::new(upstream))
+    let upstream = Arc::new(Upstreams::new(&settings)?.open(&serve.upstream).await?);
+    if serve.arguments.is_empty() {
+        return Ok(upstream);
+    }
+    let overlay = Image::inspect(upstream.as_ref()).await?.with_arguments(&serve.arguments)?;
+    Ok(Arc::new(Arc::new(overlay).over(upstream)))
 }
 
 /// Our server, running. It does not outlive this.
@@ -78,6 +92,9 @@ impl Ours {
         command.args(["serve", "--upstream", &serve.upstream]).stdout(Stdio::piped());
         if let Some(cache) = &serve.cache {
             command.arg("--cache").arg(cache);
+        }
+        for argument in &serve.arguments {
+            command.arg("--arguments").arg(argument);
         }
         let mut child = command.spawn().context("can't start our own server")?;
         let output = child.stdout.take().context("our own server has no output")?;
