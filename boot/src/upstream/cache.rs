@@ -58,6 +58,15 @@ struct Kept {
     files: u64,
 }
 
+impl Kept {
+    /// Forgets an image, which nobody reads, and what it took.
+    fn take(&mut self, pin: &Pin) -> Option<Arc<Image>> {
+        let image = self.images.remove(pin)?;
+        self.used = self.used.saturating_sub(image.stored());
+        Some(image)
+    }
+}
+
 impl Cache {
     /// Takes a directory over.
     pub(crate) fn new(settings: &CacheSettings) -> Result<Self, UpstreamError> {
@@ -98,8 +107,10 @@ impl Cache {
         let mut kept = self.kept();
         kept.clock = kept.clock.saturating_add(1);
         let clock = kept.clock;
-        if let Some(image) = kept.images.get(pin) {
-            return Some(image.begin(clock));
+        match kept.images.get(pin) {
+            Some(image) if image.may_be_tried_again() => remove(kept.take(pin).into_iter().collect()),
+            Some(image) => return Some(image.begin(clock)),
+            None => {}
         }
         kept.files = kept.files.saturating_add(1);
         let path = self.directory.join(format!("{PREFIX}{pin}-{}{SUFFIX}", kept.files));
@@ -124,15 +135,12 @@ impl Cache {
         let mut kept = self.kept();
         let mut evicted = Vec::new();
         while kept.used.saturating_add(bytes) > self.limit {
-            let idle = kept.images.iter().filter(|(_, image)| !image.is_read() && image.stored() > 0);
+            let idle = kept.images.iter().filter(|(_, image)| !image.is_read());
             let Some(oldest) = idle.min_by_key(|(_, image)| image.last_read()).map(|(pin, _)| pin.clone())
             else {
                 break;
             };
-            if let Some(image) = kept.images.remove(&oldest) {
-                kept.used = kept.used.saturating_sub(image.stored());
-                evicted.push(image);
-            }
+            evicted.extend(kept.take(&oldest));
         }
         let fits = kept.used.saturating_add(bytes) <= self.limit;
         if fits {

@@ -50,3 +50,21 @@ async fn a_disk_that_takes_nothing_is_left_out_and_said_once() {
     assert_eq!((cache.kept().used, image.stored()), (0, 0));
     assert!(read(&upstream, 5..3 << 20).await.unwrap() == content.slice(5..), "other bytes");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_was_given_up_is_made_anew_after_a_while() {
+    let directory = tempfile::tempdir().unwrap();
+    let cache = Cache::new(&CacheSettings { directory: directory.path().to_owned(), limit: 100 }).unwrap();
+    let validator = crate::upstream::pin::Validator::Strong("\"one\"".to_owned());
+    let pin = Pin::new(&"http://a.test/x.iso".parse().unwrap(), validator, 10);
+    let first = cache.begin(&pin).unwrap();
+    cache.reserve(first.image(), 10).unwrap().used();
+    first.image().fail(&io::ErrorKind::StorageFull.into());
+    let image = first.image().clone();
+    let is_the_same = || Arc::ptr_eq(cache.begin(&pin).unwrap().image(), &image);
+    tokio::time::advance(std::time::Duration::from_secs(301)).await;
+    assert!(is_the_same(), "it is still read");
+    drop(first);
+    assert!(!is_the_same());
+    assert_eq!(cache.kept().used, 0);
+}

@@ -5,13 +5,15 @@ use std::fs::File;
 use std::io::{self, IoSliceMut};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use bytes::Bytes;
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use tokio::sync::{OnceCell, watch};
 use tokio::task::spawn_blocking;
+use tokio::time::Instant;
 
 use super::BLOCK;
 use super::buffers::Buffer;
@@ -20,6 +22,9 @@ use crate::source::SourceError;
 
 /// How the fetch of a block ended: whether it is there now.
 pub(super) type Fetched = OnceCell<Result<bool, SourceError>>;
+
+/// How long a file that was given up is left alone: a disk that was full may have room again.
+const RETRY: Duration = Duration::from_secs(300);
 
 /// An image's file.
 pub(super) struct Image {
@@ -32,7 +37,8 @@ pub(super) struct Image {
     stored: AtomicU64,
     readers: AtomicUsize,
     last_read: AtomicU64,
-    failed: AtomicBool,
+    /// When its file was given up.
+    failed: OnceLock<Instant>,
     /// The blocks that are being fetched.
     pub(super) fetching: Mutex<HashMap<u64, Arc<Fetched>>>,
     /// How far a fetch of the whole has come.
@@ -50,7 +56,7 @@ impl Image {
             stored: AtomicU64::new(0),
             readers: AtomicUsize::new(0),
             last_read: AtomicU64::new(0),
-            failed: AtomicBool::new(false),
+            failed: OnceLock::new(),
             fetching: Mutex::default(),
             filling: Mutex::default(),
         }
@@ -109,12 +115,17 @@ impl Image {
     }
 
     pub(super) fn has_failed(&self) -> bool {
-        self.failed.load(Ordering::Relaxed)
+        self.failed.get().is_some()
+    }
+
+    /// Whether a file that was given up may be made anew.
+    pub(super) fn may_be_tried_again(&self) -> bool {
+        !self.is_read() && self.failed.get().is_some_and(|at| at.elapsed() >= RETRY)
     }
 
     /// Gives its file up: from now on it is read from where it is.
     pub(super) fn fail(&self, error: &io::Error) {
-        if !self.failed.swap(true, Ordering::Relaxed) {
+        if self.failed.set(Instant::now()).is_ok() {
             let path = self.path.display().to_string();
             tracing::warn!(path, %error, "an image can't be cached any more, and is read from where it is");
         }
