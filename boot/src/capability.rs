@@ -64,7 +64,7 @@ impl Capability {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let is_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        if text.len() != LENGTH || !text.as_bytes().iter().all(|byte| is_hex(byte)) {
+        if text.len() != LENGTH || !text.as_bytes().iter().all(is_hex) {
             return None;
         }
         let mut bytes = [0; BYTES];

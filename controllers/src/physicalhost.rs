@@ -16,7 +16,10 @@ mod tests;
 mod trail;
 mod trouble;
 
-pub use self::{error::ReconcileError, reconcile::Context};
+pub use self::{
+    error::ReconcileError,
+    reconcile::{Context, Means},
+};
 use crate::watch::Key;
 
 /// Its name in logs and metrics.

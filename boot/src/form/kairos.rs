@@ -23,7 +23,7 @@ pub fn kairos(user_data: &[u8], meta_data: &MetaData) -> Result<Bytes, FormError
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     environment.set_fuel(Some(FUEL));
-    let filled = environment.render_str(config.body, context(meta_data)).map_err(mistake)?;
+    let filled = environment.render_str(config.body, context(meta_data)).map_err(|error| mistake(&error))?;
     // Jinja takes the last line's end away.
     let end = if config.body.ends_with('\n') { "\n" } else { "" };
     Ok(Bytes::from(format!("{CLOUD_CONFIG}\n{filled}{end}")))
@@ -44,7 +44,7 @@ fn context(meta_data: &MetaData) -> Value {
 }
 
 /// Which mistake, and where; nothing of the text.
-fn mistake(error: minijinja::Error) -> FormError {
+fn mistake(error: &minijinja::Error) -> FormError {
     // Two lines stand before the body.
     FormError::Template { line: error.line().unwrap_or_default() + 2, why: error.kind().to_string() }
 }

@@ -65,6 +65,16 @@ pub struct Context {
     troubles: Mutex<HashMap<Key, Trouble>>,
 }
 
+/// By what hosts are dealt with.
+pub struct Means {
+    /// Asked before a machine is changed.
+    pub guard: Guard,
+    /// Those who hold hosts.
+    pub machines: Cache<Beskar7Machine>,
+    /// What is presented to machines, where there is a boot server.
+    pub presenter: Option<Presenter>,
+}
+
 impl Context {
     /// For a controller whose writes go through `client`. What is sent into `woken` is to be looked at.
     #[must_use]
@@ -73,11 +83,10 @@ impl Context {
         recorder: Recorder,
         metrics: Metrics,
         (sync_period, pace): (Duration, Pace),
-        guard: Guard,
-        machines: Cache<Beskar7Machine>,
-        presenter: Option<Presenter>,
+        means: Means,
         woken: UnboundedSender<Key>,
     ) -> Self {
+        let Means { guard, machines, presenter } = means;
         Self {
             marks: Marks::new(client.clone()),
             bmcs: Bmcs::new(guard),

@@ -73,9 +73,7 @@ impl MockApiServer {
             recorder,
             Metrics::new(),
             (minute * 10, pace),
-            Arc::new(|| true),
-            machines,
-            None,
+            Means { guard: Arc::new(|| true), machines, presenter: None },
             tokio::sync::mpsc::unbounded_channel().0,
         ))
     }

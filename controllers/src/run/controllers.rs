@@ -79,9 +79,11 @@ impl Controllers {
             recorder.clone(),
             parts.metrics.clone(),
             (options.controllers.sync_period, pace),
-            Arc::new(move || gate.left(clock::uptime()).is_some()),
-            caches.machines.clone(),
-            parts.presenter.clone(),
+            physicalhost::Means {
+                guard: Arc::new(move || gate.left(clock::uptime()).is_some()),
+                machines: caches.machines.clone(),
+                presenter: parts.presenter.clone(),
+            },
             woken,
         );
         let concurrency = options.controllers.physicalhost_concurrency;
