@@ -73,7 +73,7 @@ pub(crate) const PROVIDERS: [Provider; 3] = [
         kind: "BootstrapProvider",
         components: "bootstrap-components.yaml",
         tool: Tool::BootstrapKubeadm,
-        flags: &[],
+        flags: &["--feature-gates=KubeadmBootstrapFormatIgnition=true"],
     },
     Provider {
         folder: "control-plane-kubeadm",
@@ -81,7 +81,7 @@ pub(crate) const PROVIDERS: [Provider; 3] = [
         kind: "ControlPlaneProvider",
         components: "control-plane-components.yaml",
         tool: Tool::ControlPlaneKubeadm,
-        flags: TOPOLOGY,
+        flags: &["--feature-gates=ClusterTopology=true,KubeadmBootstrapFormatIgnition=true"],
     },
 ];
 

@@ -7,6 +7,8 @@
 
 use beskar7_e2e::images;
 
+#[path = "cluster_api/bootstrap_data.rs"]
+mod bootstrap_data;
 #[path = "cluster_api/describe.rs"]
 mod describe;
 #[path = "cluster_api/endpoints.rs"]
