@@ -23,9 +23,9 @@ use super::stack::{LIMIT, NAMESPACE};
 async fn what_kubeadm_needs_is_delivered_byte_for_byte() -> Result<()> {
     let management = Management::start().await?;
     let workload = Workload::new(&management.plane).await?;
-    // Nothing runs on these machines: what they would read is read here.
+    // Nothing runs on these machines: what they would read is read here. There are two in each zone.
     let fleet =
-        FleetConfig { count: 2, first: Ipv4Addr::new(127, 73, 0, 1), pace: 0.02, ..FleetConfig::default() };
+        FleetConfig { count: 4, first: Ipv4Addr::new(127, 73, 0, 1), pace: 0.02, ..FleetConfig::default() };
     let racks = Racks::start(&management.plane, NAMESPACE, fleet).await?;
     racks.available(&management.plane).await?;
     let image = format!("{}/node.iso", images::serve().await?);
