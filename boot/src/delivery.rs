@@ -81,8 +81,6 @@ pub struct Medium {
 pub struct Telling {
     /// The boot loader's configuration.
     pub loader: Vec<Range<u64>>,
-    /// The machine's configuration.
-    pub configuration: Vec<Range<u64>>,
 }
 
 /// What was learned of a machine by what it asked for.

@@ -1,5 +1,6 @@
 //! Listens, by HTTP, or by HTTPS with a certificate that hosts trust.
 
+mod bounded;
 mod certificate;
 
 use std::{
@@ -13,6 +14,7 @@ use axum_server::{Handle, Server, accept::NoDelayAcceptor, tls_rustls::RustlsAcc
 use hyper_util::rt::TokioTimer;
 use tokio_util::sync::CancellationToken;
 
+use self::bounded::Bounded;
 pub use self::certificate::{Certificate, CertificateError};
 use crate::delivery::{Desk, router};
 
@@ -45,20 +47,22 @@ pub async fn serve(
     let server = patient(axum_server::from_tcp(listener)?).handle(handle);
     let served = match certificate {
         Some(certificate) => {
-            let tls = RustlsAcceptor::new(certificate.config()).acceptor(NoDelayAcceptor::new());
+            let tls =
+                RustlsAcceptor::new(certificate.config()).acceptor(Bounded::new(NoDelayAcceptor::new()));
             let renewal = tokio::spawn(certificate.renew(stop));
             let served = server.acceptor(tls).serve(service).await;
             renewal.abort();
             served
         }
-        None => server.acceptor(NoDelayAcceptor::new()).serve(service).await,
+        None => server.acceptor(Bounded::new(NoDelayAcceptor::new())).serve(service).await,
     };
     ending.abort();
     served
 }
 
-/// With a limit for the head of a request.
-fn patient<A>(mut server: Server<SocketAddr, A>) -> Server<SocketAddr, A> {
+/// With a limit for the head of a request, from its first byte on: no other protocol is waited for.
+fn patient<A>(server: Server<SocketAddr, A>) -> Server<SocketAddr, A> {
+    let mut server = server.http1_only();
     server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
     server
 }

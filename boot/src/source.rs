@@ -69,6 +69,17 @@ pub fn check(range: &Range<u64>, length: u64) -> Result<(), SourceError> {
     Err(SourceError::OutOfRange { start: range.start, end: range.end, length })
 }
 
+/// What tells a content from any other: 16 hexadecimal digits of a hash over its parts, each with its length.
+#[must_use]
+pub fn digest(parts: &[&[u8]]) -> String {
+    let mut context = ring::digest::Context::new(&ring::digest::SHA256);
+    for part in parts {
+        context.update(&(part.len() as u64).to_be_bytes());
+        context.update(part);
+    }
+    context.finish().as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Bytes in memory.
 impl Source for Bytes {
     fn length(&self) -> u64 {
@@ -94,6 +105,13 @@ impl Source for Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_parts_have_another_digest() {
+        assert_eq!(digest(&[b"ab", b"c"]).len(), 16);
+        assert_eq!(digest(&[b"ab", b"c"]), digest(&[b"ab", b"c"]));
+        assert_ne!(digest(&[b"ab", b"c"]), digest(&[b"a", b"bc"]));
+    }
 
     #[tokio::test]
     async fn memory_gives_what_is_in_it_and_no_more() {

@@ -74,16 +74,21 @@ pub fn start(
     let caches: Caches = feeds.caches();
     let holders = Holders::new(presenter.links.clone(), &caches);
     tokio::spawn(holders.clone().follow(feeds.hosts.changes(), stop.clone()));
-    let hearing = Hearing::start(parts.client.clone(), stop.clone());
+    let hearing = Hearing::new(parts.client.clone());
     let desk = BootDesk {
         client: parts.client,
         metrics: parts.metrics,
         caches,
         holders,
-        hearing,
+        hearing: hearing.clone(),
         presenter,
         volumes: Volumes::default(),
         configuration_timeout: parts.configuration_timeout,
     };
-    tokio::spawn(server::serve(listener, Arc::new(desk), parts.certificate, stop.clone()))
+    let (certificate, stop) = (parts.certificate, stop.clone());
+    tokio::spawn(async move {
+        let served = server::serve(listener, Arc::new(desk), certificate, stop).await;
+        hearing.finish().await;
+        served
+    })
 }

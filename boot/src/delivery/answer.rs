@@ -120,9 +120,6 @@ impl Counter {
         if touches(&telling.loader) {
             self.desk.learned(capability, Learned::LoaderRead);
         }
-        if touches(&telling.configuration) {
-            self.desk.learned(capability, Learned::ConfigurationRead);
-        }
     }
 
     async fn refuse(&self, refusal: Refusal, from: Option<IpAddr>) -> Response {

@@ -62,7 +62,7 @@ impl Desk for OneClaim {
     ) -> BoxFuture<'a, Result<Medium, Refusal>> {
         let found = self.is(capability, Purpose::Media) && name == MediumName::Image { pin: "p1" };
         let parts: Range<u64> = 4..6;
-        let telling = Telling { loader: vec![parts], configuration: vec![] };
+        let telling = Telling { loader: vec![parts] };
         let source = Arc::new(Bytes::from_static(b"0123456789"));
         let medium = Medium { source, etag: "e".to_owned(), telling };
         Box::pin(async move { if found { Ok(medium) } else { Err(Refusal::Nothing) } })

@@ -28,7 +28,7 @@ pub(super) enum File {
 
 /// The capability in a path, and what it asks for. What stands before it is of `--boot-url`, or of a proxy.
 pub(super) fn target(path: &str) -> Option<(Capability, Target<'_>)> {
-    let (_, behind) = path.split_once(PREFIX)?;
+    let (_, behind) = path.rsplit_once(PREFIX)?;
     let (capability, name) = behind.split_once('/')?;
     let capability = Capability::parse(capability)?;
     let target = match name {

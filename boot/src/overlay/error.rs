@@ -3,7 +3,7 @@
 use crate::source::SourceError;
 
 /// What else there is when an image can't be changed.
-const OTHER_WAYS: &str = "use an image that has its parameters built in with provisioningMode PreBakedISO, deliver the configuration on a second virtual medium (spec.configVolume), set bootParameterMechanism UefiTarget on hosts whose firmware passes parameters on, or boot from the network";
+const OTHER_WAYS: &str = "use an image that has its parameters built in with provisioningMode PreBakedISO, deliver the configuration on a second virtual medium (spec.configVolume), or set bootParameterMechanism UefiTarget on hosts whose firmware passes parameters on";
 
 /// Why an image can't be presented with changes. No kernel parameter is in the text: it may carry a capability.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -8,7 +8,10 @@ use std::time::Duration;
 use beskar7_api::{PhysicalHost, boot::ConfigVolume, physical_host::HostBoot};
 use jiff::Timestamp;
 
-use crate::host::hold::{Booting, Hold, Progress};
+use crate::host::{
+    hold::{Booting, Hold, Progress, is_released},
+    left_alone,
+};
 
 /// What stands for the URL of the configuration in kernel parameters.
 pub const PLACEHOLDER: &str = "{{configURL}}";
@@ -73,11 +76,23 @@ pub fn volume_is_open(host: &PhysicalHost, claim: &str, now: Timestamp, limit: D
     }
 }
 
-/// Whether a host's image is given out under this claim: for as long as it is held, because what runs may read from its
-/// medium at any time.
+/// Whether a host's image is given out under this claim, and its machine's calls are heard: for as long as it is held,
+/// because what runs may read from its medium at any time.
 #[must_use]
 pub fn image_is_open(host: &PhysicalHost, claim: &str) -> bool {
-    held(host, claim).is_some()
+    claim_of(host) == Some(claim)
+}
+
+/// The claim whose machine a host runs. A pause does not take a running machine's medium away; a move does.
+#[must_use]
+pub fn claim_of(host: &PhysicalHost) -> Option<&str> {
+    match Hold::of(host) {
+        Hold::Held { claim } => Some(claim),
+        Hold::OnHold if !left_alone(host) && !is_released(host) && host.spec.consumer_ref.is_some() => {
+            host.spec.claim_id.as_deref()
+        }
+        Hold::OnHold | Hold::Free | Hold::Kept(_) | Hold::Leaving | Hold::Cleaned => None,
+    }
 }
 
 /// The mark of a machine that boots for this claim.
@@ -98,7 +113,7 @@ fn held(host: &PhysicalHost, claim: &str) -> Option<Progress> {
 
 #[cfg(test)]
 mod tests {
-    use beskar7_api::annotations::{BOOTING, PROVISIONED, RELEASE};
+    use beskar7_api::annotations::{BOOTING, DELETE_FOR_MOVE, PAUSED, PROVISIONED, RELEASE};
     use serde_json::json;
 
     use super::*;
@@ -120,6 +135,10 @@ mod tests {
             (vec![(PROVISIONED, "c"), (BOOTING, "c 100")], 100, "c", [false, false, true]),
             (vec![(BOOTING, "c 100")], 100, "old", [false, false, false]),
             (vec![(BOOTING, "c 100"), (RELEASE, "c")], 100, "c", [false, false, false]),
+            // Paused: nothing new is begun, and nothing is taken from what runs.
+            (vec![(BOOTING, "c 100"), (PAUSED, "")], 100, "c", [false, false, true]),
+            (vec![(RELEASE, "c"), (PAUSED, "")], 100, "c", [false, false, false]),
+            (vec![(BOOTING, "c 100"), (DELETE_FOR_MOVE, "")], 100, "c", [false, false, false]),
         ] {
             let host = with_annotations(host(held_spec(), json!(null)), &marks);
             let found = [

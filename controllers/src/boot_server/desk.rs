@@ -9,6 +9,7 @@ use beskar7_api::{PhysicalHost, boot::ConfigVolume};
 use beskar7_boot::{
     capability::{Capability, Purpose},
     delivery::{Configuration, Counted, Desk, Learned, Medium, MediumName, Refusal, Telling},
+    source::digest,
     volume::contents::Format,
 };
 use beskar7_core::{
@@ -47,7 +48,11 @@ impl BootDesk {
         capability: &Capability,
         purpose: Purpose,
     ) -> Result<(Arc<Holder>, Arc<PhysicalHost>), Refusal> {
-        self.holders.get(capability).filter(|(holder, _)| holder.purpose == purpose).ok_or(Refusal::Nothing)
+        match self.holders.get(capability).filter(|(holder, _)| holder.purpose == purpose) {
+            Some(found) => Ok(found),
+            None if self.holders.is_complete() => Err(Refusal::Nothing),
+            None => Err(Refusal::NotNow),
+        }
     }
 
     /// The host as it is now, if `open` says that it is for this claim.
@@ -96,9 +101,10 @@ impl BootDesk {
         match self.presenter.images.present(url, pin, &arguments).await {
             Ok(presented) => {
                 let loader = presented.overlay.loader_configuration().to_vec();
-                let telling = Telling { loader, configuration: Vec::new() };
-                // For one claim, one content and one set of parameters: that is what the URL says.
-                Ok(Medium { source: presented.source, etag: pin.to_owned(), telling })
+                let telling = Telling { loader };
+                let parts: Vec<&[u8]> =
+                    std::iter::once(pin.as_bytes()).chain(arguments.iter().map(String::as_bytes)).collect();
+                Ok(Medium { source: presented.source, etag: digest(&parts), telling })
             }
             Err(error @ ImageError::Changed) => {
                 not_now(&holder, &error.to_string());
@@ -111,8 +117,12 @@ impl BootDesk {
     }
 
     async fn volume(&self, capability: &Capability, label: &str) -> Result<Medium, Refusal> {
-        let (holder, _) = self.holder(capability, Purpose::Media)?;
-        let host = self.now(&holder, delivery::volume_is_open).await?;
+        let (holder, seen) = self.holder(capability, Purpose::Media)?;
+        // It is read in many parts: whether it is open is not asked for each.
+        let host = match self.volumes.was_open_lately(&holder.claim) {
+            true => seen.as_ref().clone(),
+            false => self.now(&holder, delivery::volume_is_open).await?,
+        };
         let format = match way(&host) {
             Some(Way::Volume(volume)) if volume.label() == label => format(volume),
             Some(Way::Volume(_) | Way::Url) | None => return Err(Refusal::Nothing),
@@ -126,9 +136,9 @@ impl BootDesk {
                     .map_err(|error| not_now(&holder, &causes(&error)))?
             }
         };
-        let telling = Telling { loader: Vec::new(), configuration: volume.user_data.into_iter().collect() };
-        let etag = format!("{label}-{}", volume.bytes.len());
-        Ok(Medium { source: Arc::new(volume.bytes), etag, telling })
+        self.volumes.is_open(&holder.claim);
+        // Who reads it, the machine or its BMC, can't be told: nothing is learned from it.
+        Ok(Medium { source: Arc::new(volume.bytes), etag: volume.etag, telling: Telling::default() })
     }
 }
 

@@ -21,7 +21,7 @@ use beskar7_core::{
 use kube::{Api, Client};
 use serde_json::json;
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::{
     causes::causes,
@@ -34,7 +34,9 @@ use crate::{
 /// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// So often it is tried: for some minutes.
-const MOST_TRIES: usize = 30;
+const MOST_TRIES: usize = 60;
+/// How long the end waits for what is on its way.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 /// So many are written at once.
 const AT_ONCE: usize = 16;
 /// So many are remembered as written; then all are forgotten, and each costs one more read.
@@ -45,9 +47,18 @@ const MOST_REMEMBERED: usize = 16_384;
 struct Told {
     host: Key,
     claim: String,
-    /// When the machine was armed: after another arming it is heard anew.
-    armed: i64,
-    word: &'static str,
+    /// When the machine was armed, if that is known: after another arming it is heard anew.
+    armed: Option<i64>,
+    word: Word,
+}
+
+/// What became of a try to write something down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tried {
+    /// It stands there, or says nothing any more.
+    Done,
+    /// Somebody was faster.
+    Stale,
 }
 
 /// Writes what is heard; cheap to clone.
@@ -57,58 +68,65 @@ pub(super) struct Hearing {
     /// What is written, or on its way.
     told: Arc<Mutex<HashSet<Told>>>,
     turns: Arc<Semaphore>,
-    stop: CancellationToken,
+    tasks: TaskTracker,
 }
 
 impl Hearing {
-    pub(super) fn start(client: Client, stop: CancellationToken) -> Self {
-        Self { client, told: Arc::default(), turns: Arc::new(Semaphore::new(AT_ONCE)), stop }
+    pub(super) fn new(client: Client) -> Self {
+        Self {
+            client,
+            told: Arc::default(),
+            turns: Arc::new(Semaphore::new(AT_ONCE)),
+            tasks: TaskTracker::new(),
+        }
     }
 
-    /// A word was heard of a machine, whose host was last seen as this one.
-    pub(super) fn heard(&self, key: &Key, host: &PhysicalHost, claim: &str, word: Word) {
-        let Some(booting) = delivery::booting(host, claim).filter(|booting| matters(word, &booting.evidence))
-        else {
-            return;
-        };
-        if Heard::of(host, claim).has(word) {
+    /// A word was heard of a machine, whose host was last seen as this one. That may be of the past: what counts is
+    /// looked at when it is written.
+    pub(super) fn heard(&self, key: &Key, seen: &PhysicalHost, claim: &str, word: Word) {
+        let booting = delivery::booting(seen, claim);
+        // BMCs read images before machines boot from them: not each such read is worth a look.
+        let premature = word == Word::Image && booting.is_none();
+        if premature || Heard::of(seen, claim).has(word) {
             return;
         }
-        let armed = booting.since.as_second();
-        let told = Told { host: key.clone(), claim: claim.to_owned(), armed, word: word.name() };
+        let armed = booting.map(|booting| booting.since.as_second());
+        let told = Told { host: key.clone(), claim: claim.to_owned(), armed, word };
         if !self.is_new(&told) {
             return;
         }
-        let (hearing, key, claim) = (self.clone(), key.clone(), claim.to_owned());
-        tokio::spawn(async move {
-            let written = hearing.stop.run_until_cancelled(hearing.write(&key, &claim, word)).await;
-            if written != Some(true) {
+        let hearing = self.clone();
+        self.tasks.spawn(async move {
+            // Of an arming that is not known, the next word may be of the next one.
+            if !hearing.write(&told).await || told.armed.is_none() {
                 hearing.forget(&told);
             }
         });
     }
 
+    /// Waits for what is on its way, for some seconds: most machines read their configuration once.
+    pub(super) async fn finish(&self) {
+        self.tasks.close();
+        if tokio::time::timeout(LAST_WORDS, self.tasks.wait()).await.is_err() {
+            tracing::warn!("what was heard of some machines could not be written before the end");
+        }
+    }
+
     /// Writes it; whether that is done, or not needed any more.
-    async fn write(&self, (namespace, name): &Key, claim: &str, word: Word) -> bool {
+    async fn write(&self, told: &Told) -> bool {
+        let (namespace, name) = &told.host;
         let hosts: Api<PhysicalHost> = Api::namespaced(self.client.clone(), namespace);
         for pause in pauses(LONGEST_PAUSE).take(MOST_TRIES) {
             let tried = match self.turns.acquire().await {
-                Ok(_turn) => self.try_once(&hosts, name, claim, word).await,
+                Ok(_turn) => self.try_once(&hosts, told).await,
                 Err(_closed) => return false,
             };
             match tried {
-                Ok(true) => {
-                    tracing::info!(namespace, name, word = word.name(), "heard of a machine that boots");
-                    return true;
-                }
-                Ok(false) => {}
+                Ok(Tried::Done) => return true,
+                Ok(Tried::Stale) => {}
                 Err(error) => {
-                    tracing::warn!(
-                        namespace,
-                        name,
-                        error = causes(&error),
-                        "what was heard can't be written yet"
-                    );
+                    let error = causes(&error);
+                    tracing::warn!(namespace, name, error, "what was heard can't be written yet");
                 }
             }
             tokio::time::sleep(pause).await;
@@ -116,25 +134,25 @@ impl Hearing {
         false
     }
 
-    async fn try_once(
-        &self,
-        hosts: &Api<PhysicalHost>,
-        name: &str,
-        claim: &str,
-        word: Word,
-    ) -> Result<bool, kube::Error> {
-        let Some(host) = hosts.get_opt(name).await? else { return Ok(true) };
-        let heard = Heard::of(&host, claim);
-        let matters_still =
-            delivery::booting(&host, claim).is_some_and(|booting| matters(word, &booting.evidence));
-        if heard.has(word) || !matters_still {
-            return Ok(true);
+    async fn try_once(&self, hosts: &Api<PhysicalHost>, told: &Told) -> Result<Tried, kube::Error> {
+        let (namespace, name) = &told.host;
+        let Some(host) = hosts.get_opt(name).await? else { return Ok(Tried::Done) };
+        let heard = Heard::of(&host, &told.claim);
+        let counts = delivery::booting(&host, &told.claim).is_some_and(|booting| {
+            let of_this_arming = told.armed.is_none_or(|armed| booting.since.as_second() == armed);
+            of_this_arming && matters(told.word, &booting.evidence)
+        });
+        if heard.has(told.word) || !counts {
+            return Ok(Tried::Done);
         }
-        let value = heard.with(word, now()).to_string();
+        let value = heard.with(told.word, now()).to_string();
         let change = json!({ "metadata": { "annotations": { annotations::HEARD: value } } });
         match merge(&self.client, &host, change).await? {
-            Written::To(_) => Ok(true),
-            Written::Stale => Ok(false),
+            Written::To(_) => {
+                tracing::info!(namespace, name, word = told.word.name(), "heard of a machine that boots");
+                Ok(Tried::Done)
+            }
+            Written::Stale => Ok(Tried::Stale),
         }
     }
 

@@ -3,19 +3,22 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
+    sync::{
+        Arc, PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use beskar7_api::PhysicalHost;
 use beskar7_boot::capability::{Capability, Purpose};
-use beskar7_core::{delivery, host::hold::Hold};
+use beskar7_core::delivery;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
 use super::Links;
 use crate::{
     caches::Caches,
-    watch::{Cache, Key},
+    watch::{Cache, Key, key},
 };
 
 /// Whom a capability belongs to.
@@ -32,6 +35,8 @@ pub(super) struct Holders {
     links: Links,
     hosts: Cache<PhysicalHost>,
     known: Arc<RwLock<Known>>,
+    /// Whether all hosts were looked at once.
+    complete: Arc<AtomicBool>,
 }
 
 #[derive(Default)]
@@ -42,17 +47,25 @@ struct Known {
 
 impl Holders {
     pub(super) fn new(links: Links, caches: &Caches) -> Self {
-        Self { links, hosts: caches.hosts.clone(), known: Arc::default() }
+        Self { links, hosts: caches.hosts.clone(), known: Arc::default(), complete: Arc::default() }
     }
 
     /// Keeps them current until `stop`.
     pub(super) async fn follow(self, mut changes: UnboundedReceiver<Key>, stop: CancellationToken) {
         let following = async {
+            self.hosts.filled().await;
+            self.hosts.all().iter().for_each(|host| self.saw(&key(host.as_ref())));
+            self.complete.store(true, Ordering::Release);
             while let Some(host) = changes.recv().await {
                 self.saw(&host);
             }
         };
         stop.run_until_cancelled(following).await;
+    }
+
+    /// Whether who is not known is nobody. Before that a right capability would be refused for good.
+    pub(super) fn is_complete(&self) -> bool {
+        self.complete.load(Ordering::Acquire)
     }
 
     /// Whom a capability belongs to, and his host as it was last seen.
@@ -68,16 +81,18 @@ impl Holders {
 
     fn saw(&self, key: &Key) {
         let host = self.hosts.get(key);
-        let claim = host.as_deref().and_then(|host| match Hold::of(host) {
-            Hold::Held { claim } => Some(claim),
-            Hold::Free | Hold::Kept(_) | Hold::Leaving | Hold::Cleaned | Hold::OnHold => None,
-        });
+        let claim = host.as_deref().and_then(delivery::claim_of);
         if self.read().of_host.get(key).map(|(known, _)| known.as_str()) == claim {
             return;
         }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, old)) = known.of_host.remove(key) {
-            old.iter().for_each(|capability| drop(known.holders.remove(capability)));
+            for capability in old {
+                // A host that was renamed took its claim, and its capabilities, with it.
+                if known.holders.get(&capability).is_some_and(|holder| holder.host == *key) {
+                    known.holders.remove(&capability);
+                }
+            }
         }
         let Some(claim) = claim else { return };
         let all = Purpose::OF_HOSTS.map(|purpose| (purpose, self.links.capability(purpose, claim)));
@@ -119,7 +134,8 @@ mod tests {
         let known = Arc::<RwLock<Known>>::default();
         let seen = |spec: Value| {
             let hosts = Cache::of(vec![host("h", spec), host("other", held("theirs"))]);
-            let holders = Holders { links: links.clone(), hosts, known: known.clone() };
+            let complete = Arc::default();
+            let holders = Holders { links: links.clone(), hosts, known: known.clone(), complete };
             holders.saw(&key);
             holders
         };

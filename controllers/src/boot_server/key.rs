@@ -30,8 +30,8 @@ pub enum KeyError {
     },
     /// What is in the Secret is no key.
     #[error(
-        "the Secret {namespace}/{SECRET} holds no usable key under {KEY:?}: delete the Secret, and a new one is made. \
-         Machines that boot at that moment have to be booted again"
+        "the Secret {namespace}/{SECRET} holds no usable key under {KEY:?}: delete the Secret and restart all replicas, \
+         and a new one is made. Machines that boot at that moment have to be booted again"
     )]
     Unusable {
         /// Its namespace.

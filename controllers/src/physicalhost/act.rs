@@ -17,7 +17,6 @@ use beskar7_core::host::{
     plan::{Farewell, Plan, Sight, Switch, Wanted, believable},
 };
 use beskar7_redfish::{self as redfish, Bmc, BootTarget, PowerLimits, System};
-use jiff::Timestamp;
 
 use super::{
     ReconcileError,
@@ -26,7 +25,7 @@ use super::{
     media::{self, Media},
     sighting, trouble,
 };
-use crate::boot_server::Presenter;
+use crate::{boot_server::Presenter, clock::now};
 
 /// For an image to be inserted, or media to be ejected.
 const MEDIA: Duration = Duration::from_secs(180);
@@ -56,7 +55,6 @@ pub(super) async fn act(
     known: Option<&Known>,
     marks: &Marks,
     presenter: Option<&Presenter>,
-    now: Timestamp,
 ) -> Result<Outcome, ReconcileError> {
     match plan {
         // Looked at again at once, with the mark in place.
@@ -72,7 +70,7 @@ pub(super) async fn act(
         Plan::NoteOn(booting) => written(marks.booting(host, booting).await?, None),
         Plan::Install(wanted) => match (known, Hold::of(host)) {
             (Some(known), Hold::Held { claim }) => match media::media(wanted, claim, presenter).await {
-                Ok(media) => install(wanted, &media, claim, host, known, marks, now).await,
+                Ok(media) => install(wanted, &media, claim, host, known, marks).await,
                 Err(trouble) => Ok(Outcome::Failed(trouble)),
             },
             (Some(_) | None, _) => Ok(Outcome::Stale),
@@ -88,7 +86,8 @@ pub(super) async fn act(
     }
 }
 
-/// Off, insert, arm, mark, on. The mark stands between what may be done again and what may not.
+/// Off, insert, arm, mark, on. The mark stands between what may be done again and what may not. A machine that has one
+/// already gets a new one first: should it be off and not be armed in the end, it must not be turned on for the old one.
 async fn install(
     wanted: &Wanted,
     media: &Media,
@@ -96,15 +95,21 @@ async fn install(
     host: &PhysicalHost,
     known: &Known,
     marks: &Marks,
-    now: Timestamp,
 ) -> Result<Outcome, ReconcileError> {
+    let begun = Booting::begun(host, claim, now(), Vec::new());
+    let mut host = Box::new(host.clone());
+    if begun.tries > 1 {
+        host = match marks.armed(&host, &begun).await? {
+            Written::To(host) => host,
+            Written::Stale => return Ok(Outcome::Stale),
+        };
+    }
     let armed = match make_ready(wanted, media, known).await {
         Ok(armed) => armed,
         Err(trouble) => return Ok(Outcome::Failed(trouble)),
     };
-    let evidence = believable(wanted, sighting::seen(&armed));
-    let booting = Booting::begun(host, claim, now, evidence);
-    let host = match marks.armed(host, &booting).await? {
+    let booting = begun.armed(now(), believable(wanted, sighting::seen(&armed)));
+    let host = match marks.armed(&host, &booting).await? {
         Written::To(host) => host,
         Written::Stale => return Ok(Outcome::Stale),
     };

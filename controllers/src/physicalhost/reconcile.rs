@@ -207,15 +207,8 @@ async fn steps(
             Said::Now(now) => host = *now,
             Said::Stale => return Ok(again()),
         }
-        match act::act(
-            &decision.plan,
-            &host,
-            known.as_deref(),
-            &context.marks,
-            context.presenter.as_ref(),
-            now(),
-        )
-        .await?
+        match act::act(&decision.plan, &host, known.as_deref(), &context.marks, context.presenter.as_ref())
+            .await?
         {
             Outcome::Nothing => {
                 context.trouble(key, None);

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use super::hold::annotation;
 
 /// What can be heard of a machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Word {
     /// Its boot loader read what our server changed in the image.
     Image,
@@ -65,7 +65,9 @@ impl Heard {
         let mut since = BTreeMap::new();
         for part in parts {
             let (word, second) = part.split_once('=')?;
-            since.insert(Word::parse(word)?, Timestamp::from_second(second.parse().ok()?).ok()?);
+            // A word of another version says nothing here; the rest still holds.
+            let Some(word) = Word::parse(word) else { continue };
+            since.insert(word, Timestamp::from_second(second.parse().ok()?).ok()?);
         }
         Some(Self { claim, since })
     }

@@ -130,6 +130,12 @@ impl Booting {
         Self { claim: claim.to_owned(), since, on: false, tries: before.saturating_add(1), evidence }
     }
 
+    /// The same, now that the machine is off and armed: what can be believed of its boot.
+    #[must_use]
+    pub fn armed(self, since: Timestamp, evidence: Vec<Evidence>) -> Self {
+        Self { since, evidence, on: false, ..self }
+    }
+
     /// The same, now that the machine was seen to have power.
     #[must_use]
     pub fn seen_on(self) -> Self {
@@ -149,7 +155,8 @@ impl Booting {
             } else if let Some(tries) = word.strip_prefix(TRY) {
                 booting.tries = tries.parse().ok()?;
             } else {
-                booting.evidence.push(Evidence::ALL.into_iter().find(|evidence| evidence.word() == word)?);
+                // A word of another version says nothing here; the rest still holds.
+                booting.evidence.extend(Evidence::ALL.into_iter().find(|evidence| evidence.word() == word));
             }
         }
         Some(booting)
@@ -223,15 +230,9 @@ mod tests {
             assert_eq!(Booting::parse(&booting.to_string()), Some(booting));
         }
         assert_eq!(first.to_string(), "c1 1700000000");
-        for text in [
-            "",
-            "  ",
-            "c1",
-            "c1 soon",
-            "c1 1700000000 moonlight",
-            "c1 1700000000 try-x",
-            "c1 99999999999999999",
-        ] {
+        let newer = Booting::parse("c1 1700000000 try-3 moonlight on").unwrap();
+        assert_eq!(newer, Booting { on: true, tries: 3, ..first }, "of a newer version");
+        for text in ["", "  ", "c1", "c1 soon", "c1 1700000000 try-x", "c1 99999999999999999"] {
             assert_eq!(Booting::parse(text), None, "{text:?}");
         }
     }

@@ -28,7 +28,7 @@ const EARLY: Duration = Duration::from_secs(60);
 const MOST_TRIES: u32 = 5;
 /// For so long after it read its configuration a machine may read it again: its boot counts as seen, and the
 /// configuration is closed, only then. Some read it in every stage of an installation.
-const SETTLES: Duration = Duration::from_secs(300);
+const SETTLES: Duration = Duration::from_secs(600);
 
 /// What the BMC shows of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -220,6 +220,13 @@ fn wanted(host: &PhysicalHost, delivery: Delivery) -> Result<Option<Wanted>, Tro
             passes: false,
         });
     }
+    if matches!(configuration, Some(Way::Volume(_))) && method != BootMethod::VirtualMedia {
+        return Err(Trouble {
+            reason: reasons::BOOT_PARAMETERS_UNSUPPORTED,
+            message: "The machine is not booted: a volume with its configuration goes beside an ISO, and it does not boot from one. Remove configVolume".to_owned(),
+            passes: false,
+        });
+    }
     let parameters = parameters(host, &boot, method, delivery)?;
     Ok(Some(Wanted { image, method, mode: boot.boot_mode, parameters, configuration }))
 }
@@ -255,16 +262,27 @@ fn await_boot(host: &PhysicalHost, booting: Booting, seen: Seen, now: Timestamp,
     match seen.power {
         PowerState::Off if host.spec.online == Some(false) => Plan::WaitForConsumer,
         // Nobody saw it run: whatever was lost meanwhile, medium or override, is put back.
-        PowerState::Off if !booting.on && heard.is_empty() => begin(host, means.delivery),
+        PowerState::Off if !has_run(&booting, &heard) => begin(host, means.delivery),
         PowerState::Off => Plan::TurnOn,
-        PowerState::On if lost_its_medium(&booting, &heard, seen, now) => {
+        // What has run for so long is never begun again: it may be installed.
+        PowerState::On
+            if !booting.is_over(now, means.patience) && lost_its_medium(&booting, &heard, seen, now) =>
+        {
             begin_again(host, &booting, means.delivery)
         }
-        PowerState::On => await_boot_of_running(booting, &heard, seen, now, means.patience),
+        PowerState::On => {
+            let by_volume = matches!(host.spec.boot.as_ref().and_then(way), Some(Way::Volume(_)));
+            await_boot_of_running(booting, &heard, seen, now, means.patience, by_volume)
+        }
         PowerState::PoweringOn | PowerState::PoweringOff | PowerState::Paused | PowerState::Unknown => {
             Plan::AwaitBoot
         }
     }
+}
+
+/// Whether a machine was seen to run since it was armed. A BMC may read its image without it.
+fn has_run(booting: &Booting, heard: &Heard) -> bool {
+    booting.on || [Word::Home, Word::Node, Word::Configuration].into_iter().any(|word| heard.has(word))
 }
 
 fn await_boot_of_running(
@@ -273,8 +291,9 @@ fn await_boot_of_running(
     seen: Seen,
     now: Timestamp,
     patience: Duration,
+    by_volume: bool,
 ) -> Plan {
-    if let Some(evidence) = proof(&booting, heard, seen, now, patience) {
+    if let Some(evidence) = proof(&booting, heard, seen, now, patience, by_volume) {
         return Plan::WriteSeen(Sight::By(evidence));
     }
     let is_over = booting.is_over(now, patience);
@@ -294,6 +313,7 @@ fn proof(
     seen: Seen,
     now: Timestamp,
     patience: Duration,
+    by_volume: bool,
 ) -> Option<Evidence> {
     // Whoever says so knows this claim's secret, or carries its name: nothing else can be meant.
     for (word, evidence) in [(Word::Home, Evidence::Home), (Word::Node, Evidence::Node)] {
@@ -303,14 +323,14 @@ fn proof(
     }
     let is_over = booting.is_over(now, patience);
     let expects = |evidence: Evidence| booting.evidence.contains(&evidence);
+    // That something boots is not enough: it needs its configuration, which closes when its boot was seen.
     if expects(Evidence::Configuration) {
-        if let Some(read) = heard.since(Word::Configuration) {
-            return has_passed(read, now, SETTLES).then_some(Evidence::Configuration);
-        }
-        // That something boots is not enough: it needs its configuration, which closes when its boot was seen.
-        if !is_over {
-            return None;
-        }
+        let read = heard.since(Word::Configuration)?;
+        return has_passed(read, now, SETTLES).then_some(Evidence::Configuration);
+    }
+    // Whether the machine or its BMC has read a volume can't be told.
+    if by_volume && !is_over {
+        return None;
     }
     let shown = |evidence: Evidence| expects(evidence) && shows(evidence, heard, seen);
     if shown(Evidence::Progress) {
@@ -340,11 +360,13 @@ fn lost_its_medium(booting: &Booting, heard: &Heard, seen: Seen, now: Timestamp)
     if !heard.is_empty() {
         return false;
     }
-    // A configuration on a medium may be read by nobody but the BMC: that it was not read tells only where nothing else
-    // could.
-    let telling = booting.evidence.iter().filter(|evidence| **evidence != Evidence::Configuration).min();
-    let best = telling.or(booting.evidence.first());
-    let has_not_booted = best.is_some_and(|best| !shows(*best, heard, seen));
+    let in_firmware = || matches!(seen.boot, Some(Boot::NotBegun | Boot::Firmware));
+    let has_not_booted = match booting.evidence.iter().min() {
+        // Its configuration is read long after its boot: that it was not read says nothing of the medium.
+        Some(Evidence::Configuration) => in_firmware(),
+        Some(best) => !shows(*best, heard, seen),
+        None => false,
+    };
     seen.medium == Some(false) && (has_not_booted || !booting.is_over(now, EARLY))
 }
 
@@ -379,14 +401,11 @@ fn shows(evidence: Evidence, heard: &Heard, seen: Seen) -> bool {
 /// old boot that is still shown would be taken for the new one.
 #[must_use]
 pub fn believable(wanted: &Wanted, off_and_armed: Seen) -> Vec<Evidence> {
-    let mut evidence = Vec::new();
-    match wanted.configuration {
-        // Nothing less will do: it asks our server, or it is not what was wanted.
-        Some(Way::Url) => return vec![Evidence::Configuration],
-        // A BMC may have read all of it before the machine does.
-        Some(Way::Volume(_)) => evidence.push(Evidence::Configuration),
-        None => {}
+    // Nothing less will do: it asks our server, or it is not what was wanted.
+    if wanted.configuration == Some(Way::Url) {
+        return vec![Evidence::Configuration];
     }
+    let mut evidence = Vec::new();
     if matches!(off_and_armed.boot, Some(Boot::NotBegun | Boot::Firmware)) {
         evidence.push(Evidence::Progress);
     }

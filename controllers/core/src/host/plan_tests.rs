@@ -257,8 +257,8 @@ fn only_what_does_not_show_an_old_boot_is_believed() {
     assert_eq!(all(json!({"boot": {"kernelArgs": ["a={{configURL}}"]}})), [Evidence::Configuration]);
     assert_eq!(
         all(json!({"boot": {"configVolume": "cidata"}})),
-        [Evidence::Configuration, progress, used],
-        "a BMC may have read all of it already"
+        [progress, used],
+        "who reads a volume, the machine or its BMC, can't be told"
     );
 }
 
@@ -267,7 +267,7 @@ fn what_is_heard_of_a_machine_counts_more_than_what_its_bmc_shows() {
     let on = |armed, boot| Seen { power: PowerState::On, armed, boot, medium: None };
     let quiet = on(Some(true), Some(Boot::Firmware));
     let by = |evidence| Plan::WriteSeen(Sight::By(evidence));
-    let (ours, volume) = ("c 100 on configuration", "c 100 on configuration progress override");
+    let ours = "c 100 on configuration";
     for (mark, heard, seen, waited, expected) in [
         (ours, "c home=101", quiet, 1, by(Evidence::Home)),
         (ours, "c node=101", quiet, 1, by(Evidence::Node)),
@@ -275,15 +275,11 @@ fn what_is_heard_of_a_machine_counts_more_than_what_its_bmc_shows() {
         ("c 100 on", "c node=101", quiet, 1, by(Evidence::Node)),
         // It may read it again in the next stage.
         (ours, "c configuration=200", quiet, 100, Plan::AwaitBoot),
-        (ours, "c configuration=200", quiet, 399, Plan::AwaitBoot),
-        (ours, "c configuration=200", quiet, 400, by(Evidence::Configuration)),
+        (ours, "c configuration=200", quiet, 699, Plan::AwaitBoot),
+        (ours, "c configuration=200", quiet, 700, by(Evidence::Configuration)),
         (ours, "c configuration=690", quiet, 600, Plan::AwaitBoot),
-        (volume, "c configuration=200", on(Some(false), Some(Boot::OperatingSystem)), 100, Plan::AwaitBoot),
         // What boots without its configuration is not what was wanted.
         (ours, "", on(Some(false), Some(Boot::OperatingSystem)), 599, Plan::AwaitBoot),
-        (volume, "", on(Some(false), Some(Boot::OperatingSystem)), 599, Plan::AwaitBoot),
-        (volume, "", on(Some(false), Some(Boot::OperatingSystem)), 600, by(Evidence::Progress)),
-        (volume, "", on(Some(true), None), 600, Plan::WriteSeen(Sight::Unobservable)),
         // The loader runs in firmware: where the BMC tells more, that is waited for.
         ("c 100 on image override", "c image=101", quiet, 1, by(Evidence::Image)),
         ("c 100 on progress image", "c image=101", quiet, 1, Plan::AwaitBoot),
@@ -297,6 +293,10 @@ fn what_is_heard_of_a_machine_counts_more_than_what_its_bmc_shows() {
         let planned = plan(&host, seen, Timestamp::from_second(100 + waited).unwrap(), ON);
         assert_eq!(planned, expected, "{mark} {heard} {seen:?} after {waited} s");
     }
+    // Its BMC may read the image without it.
+    let read = host(held(json!({})), json!({BOOTING: "c 100 image", HEARD: "c image=101"}));
+    let planned = plan(&read, seen(PowerState::Off), Timestamp::from_second(110).unwrap(), ON);
+    assert!(matches!(planned, Plan::Install(_)), "{planned:?}");
     let silent = host(held(json!({})), json!({BOOTING: ours}));
     let told = plan(&silent, quiet, Timestamp::from_second(700).unwrap(), ON);
     assert_eq!(told.refusal().map(|trouble| trouble.reason), Some("ConfigurationNotRead"));
@@ -314,14 +314,41 @@ fn nothing_is_begun_that_needs_a_boot_server_where_there_is_none() {
 }
 
 #[test]
+fn a_configuration_on_a_volume_stays_open_until_the_machine_itself_is_heard_of() {
+    let up =
+        Seen { power: PowerState::On, armed: Some(false), boot: Some(Boot::OperatingSystem), medium: None };
+    let dark = Seen { armed: None, boot: None, ..up };
+    let by = |evidence| Plan::WriteSeen(Sight::By(evidence));
+    for (mark, heard, seen, waited, expected) in [
+        ("c 100 on progress override", "", up, 599, Plan::AwaitBoot),
+        ("c 100 on progress override", "", up, 600, by(Evidence::Progress)),
+        ("c 100 on progress override", "c home=200", up, 100, by(Evidence::Home)),
+        ("c 100 on", "", dark, 599, Plan::AwaitBoot),
+        ("c 100 on", "", dark, 600, Plan::WriteSeen(Sight::Unobservable)),
+    ] {
+        let spec = held(json!({"boot": {"configVolume": "cidata"}}));
+        let host = host(spec, json!({BOOTING: mark, HEARD: heard}));
+        let planned = plan(&host, seen, Timestamp::from_second(100 + waited).unwrap(), ON);
+        assert_eq!(planned, expected, "{mark} {heard} after {waited} s");
+    }
+    let from_network = held(json!({"boot": {"configVolume": "cidata", "method": "PXE"}}));
+    let refused = plan(&host(from_network, json!({})), seen(PowerState::Off), Timestamp::UNIX_EPOCH, ON);
+    assert_eq!(refused.refusal().map(|trouble| trouble.reason), Some("BootParametersUnsupported"));
+}
+
+#[test]
 fn an_empty_drive_means_what_the_way_of_the_configuration_lets_it_mean() {
     let empty = |armed, boot| Seen { power: PowerState::On, armed, boot, medium: Some(false) };
     for (mark, heard, seen, waited, again) in [
-        ("c 100 on configuration", "", empty(None, None), 300, true),
+        ("c 100 on configuration", "", empty(None, None), 30, true),
+        ("c 100 on configuration", "", empty(None, Some(Boot::Firmware)), 300, true),
+        // An installer may have ejected it before it asked for its configuration, or what we heard got lost.
+        ("c 100 on configuration", "", empty(None, None), 300, false),
+        ("c 100 on configuration", "", empty(None, Some(Boot::OperatingSystem)), 300, false),
         ("c 100 on configuration", "c configuration=200", empty(None, None), 110, false),
-        // Nobody but the BMC may read a volume: that it was not read says nothing.
-        ("c 100 on configuration progress", "", empty(None, Some(Boot::OperatingSystem)), 300, false),
-        ("c 100 on configuration progress", "", empty(None, Some(Boot::Firmware)), 300, true),
+        // What has run for so long is not begun again, whatever its BMC says.
+        ("c 100 on configuration", "", empty(None, Some(Boot::Firmware)), 600, false),
+        ("c 100 on progress", "", empty(None, Some(Boot::Firmware)), 600, false),
     ] {
         let host = host(held(json!({})), json!({BOOTING: mark, HEARD: heard}));
         let planned = planned(&host, seen, waited);

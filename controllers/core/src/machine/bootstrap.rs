@@ -46,8 +46,9 @@ impl Kind {
         let begins = |text: &str| value.starts_with(text.as_bytes());
         match format {
             Some(b"ignition") => Self::Ignition,
-            Some(b"cloud-config") => Self::CloudConfig,
-            None if begins("#cloud-config") || begins("## template: jinja") => Self::CloudConfig,
+            Some(b"cloud-config") | None if begins("#cloud-config") || begins("## template: jinja") => {
+                Self::CloudConfig
+            }
             None if begins("{") && contains(value, b"\"ignition\"") => Self::Ignition,
             Some(_) | None => Self::Unknown,
         }
@@ -89,11 +90,11 @@ impl BootstrapData {
 fn mismatch(kind: Kind, form: Form) -> Option<&'static str> {
     match (form, kind) {
         (Form::Any, _)
-        | (Form::CloudConfig, Kind::CloudConfig | Kind::Unknown)
+        | (Form::CloudConfig, Kind::CloudConfig)
         | (Form::Ignition, Kind::Ignition)
         | (Form::Own, Kind::Unknown) => None,
-        (Form::CloudConfig, Kind::Ignition) => Some(
-            "The machine's osFamily reads cloud-config, and its Machine's bootstrap data is Ignition: set format: cloud-config in its KubeadmConfig, choose another osFamily, or set configURL",
+        (Form::CloudConfig, Kind::Ignition | Kind::Unknown) => Some(
+            "The machine's osFamily reads cloud-config, and its Machine's bootstrap data does not begin as one: set format: cloud-config in its KubeadmConfig, choose another osFamily, or set configURL",
         ),
         (Form::Ignition, Kind::CloudConfig | Kind::Unknown) => Some(
             "The machine's osFamily reads Ignition, and its Machine's bootstrap data is not: set format: ignition in its KubeadmConfig, choose another osFamily, or set configURL",
@@ -124,7 +125,8 @@ mod tests {
     fn data_is_what_its_format_says_or_how_it_begins() {
         for (format, value, expected) in [
             (Some("ignition"), "{}", Kind::Ignition),
-            (Some("cloud-config"), "x", Kind::CloudConfig),
+            (Some("cloud-config"), "#cloud-config", Kind::CloudConfig),
+            (Some("cloud-config"), "#!/bin/sh", Kind::Unknown),
             (None, "## template: jinja\n#cloud-config\n", Kind::CloudConfig),
             (None, "#cloud-config\n", Kind::CloudConfig),
             (None, "{\"ignition\": {}}", Kind::Ignition),
@@ -156,7 +158,7 @@ mod tests {
         for (form, kind, told) in [
             (Form::Any, Kind::Ignition, None),
             (Form::CloudConfig, Kind::CloudConfig, None),
-            (Form::CloudConfig, Kind::Unknown, None),
+            (Form::CloudConfig, Kind::Unknown, Some("does not begin as one")),
             (Form::CloudConfig, Kind::Ignition, Some("format: cloud-config")),
             (Form::Ignition, Kind::Ignition, None),
             (Form::Ignition, Kind::CloudConfig, Some("format: ignition")),
