@@ -85,7 +85,7 @@ fn heard(host: &PhysicalHost) -> String {
         .unwrap_or_default()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_configuration_is_for_its_machine_and_for_nobody_else() -> Result<()> {
     let site = Site::open_serving(
         &FLAGS,
