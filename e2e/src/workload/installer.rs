@@ -2,15 +2,14 @@
 //! as GRUB would, and the configuration that the kernel parameters name, as an installer would.
 
 use std::ops::Range;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use reqwest::header::RANGE;
 use reqwest::{Client, StatusCode};
 
 use crate::images::LOADER_CONFIGURATION;
+use crate::probe;
 
-const LIMIT: Duration = Duration::from_secs(10);
 const SECTOR: u64 = 2048;
 /// Where the first volume descriptor is, and the record of the root directory in it.
 const DESCRIPTOR: u64 = 16 * SECTOR;
@@ -31,7 +30,7 @@ pub struct Installer {
 impl Installer {
     /// Reads what an image has for this boot.
     pub async fn read(url: &str) -> Result<Self> {
-        let client = Client::builder().no_proxy().timeout(LIMIT).build()?;
+        let client = probe::client(None)?;
         let image = Image { client: client.clone(), url };
         let text = image.file(LOADER_CONFIGURATION).await.context("the boot loader's configuration")?;
         let parameters = kernel_parameters(&String::from_utf8(text)?).context("no kernel line")?;

@@ -94,3 +94,20 @@ impl Said {
         })
     }
 }
+
+/// Tries every layout in every machine that starts it, and says all that failed.
+pub async fn everywhere(
+    isos: &Isos,
+    boots: impl AsyncFn(&Isos, Layout, Machine) -> Result<()>,
+) -> Result<()> {
+    let mut failed = Vec::new();
+    for layout in Layout::ALL {
+        for machine in Machine::ALL.into_iter().filter(|machine| machine.starts(layout)) {
+            if let Err(error) = boots(isos, layout, machine).await {
+                failed.push(format!("{} in {machine:?}: {error:#}", layout.name()));
+            }
+        }
+    }
+    ensure!(failed.is_empty(), "{}", failed.join("\n\n"));
+    Ok(())
+}

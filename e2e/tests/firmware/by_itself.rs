@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use beskar7_e2e::isos::{Isos, Layout};
 use bytes::Bytes;
 
-use super::boot::{Machine, boot};
+use super::boot::{Machine, boot, everywhere};
 use super::desk::Desk;
 
 #[tokio::test]
@@ -15,16 +15,7 @@ use super::desk::Desk;
 async fn every_layout_boots_by_itself_under_every_firmware() -> Result<()> {
     let test = "every_layout_boots_by_itself_under_every_firmware";
     let Some(isos) = Isos::shared(test)? else { return Ok(()) };
-    let mut failed = Vec::new();
-    for layout in Layout::ALL {
-        for machine in Machine::ALL.into_iter().filter(|machine| machine.starts(layout)) {
-            if let Err(error) = boots(&isos, layout, machine).await {
-                failed.push(format!("{} in {machine:?}: {error:#}", layout.name()));
-            }
-        }
-    }
-    ensure!(failed.is_empty(), "{}", failed.join("\n\n"));
-    Ok(())
+    everywhere(&isos, boots).await
 }
 
 async fn boots(isos: &Isos, layout: Layout, machine: Machine) -> Result<()> {

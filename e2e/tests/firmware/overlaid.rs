@@ -10,7 +10,7 @@ use beskar7_boot::source::Source;
 use beskar7_e2e::isos::{Isos, Layout};
 use bytes::Bytes;
 
-use super::boot::{Machine, boot};
+use super::boot::{Machine, boot, everywhere};
 use super::desk::Desk;
 
 /// The configuration is inside the FAT, where only the boot loader that firmware starts reads it.
@@ -33,16 +33,7 @@ async fn a_bios_machine_boots_with_parameters_put_into_isolinux_of_its_image() -
 async fn every_layout_boots_through_the_overlay_under_every_firmware() -> Result<()> {
     let test = "every_layout_boots_through_the_overlay_under_every_firmware";
     let Some(isos) = Isos::shared(test)? else { return Ok(()) };
-    let mut failed = Vec::new();
-    for layout in Layout::ALL {
-        for machine in Machine::ALL.into_iter().filter(|machine| machine.starts(layout)) {
-            if let Err(error) = boots(&isos, layout, machine).await {
-                failed.push(format!("{} in {machine:?}: {error:#}", layout.name()));
-            }
-        }
-    }
-    ensure!(failed.is_empty(), "{}", failed.join("\n\n"));
-    Ok(())
+    everywhere(&isos, boots).await
 }
 
 async fn boots(isos: &Isos, layout: Layout, machine: Machine) -> Result<()> {
