@@ -28,6 +28,8 @@ pub struct Stack {
     pub management: Management,
     endpoint: Port,
     images: String,
+    /// How its machines get their configuration.
+    configuration: Configuration,
 }
 
 /// What is asked of a stack is mostly asked of its management cluster.
@@ -49,6 +51,11 @@ impl Stack {
     pub async fn start_with(hosts: usize, first: Ipv4Addr, kubelets: Kubelets) -> Result<Self> {
         let management = Management::start().await?;
         let workload = Workload::with(&management.plane, kubelets).await?;
+        // What nobody tells its identity reads nothing that could.
+        let configuration = match kubelets {
+            Kubelets::Told => Configuration::Delivered,
+            Kubelets::Untold => Configuration::InImage,
+        };
         let fleet = FleetConfig {
             count: hosts,
             profiles: profiles::ALL.to_vec(),
@@ -61,11 +68,11 @@ impl Stack {
         racks.available(&management.plane).await?;
         let images = images::serve().await?;
         let endpoint = Port::reserve()?;
-        Ok(Self { racks, workload, management, endpoint, images })
+        Ok(Self { racks, workload, management, endpoint, images, configuration })
     }
 
     /// A cluster by the default template of the release, but for what machines without kubelets can't do: its etcd is
-    /// external. Its machines read their bootstrap data from our boot server.
+    /// external. Its machines read their bootstrap data from our boot server, unless their kubelets are told nothing.
     pub async fn apply_cluster(&self, name: &str, control_plane: u32, workers: u32) -> Result<()> {
         self.apply_sample(name, "", control_plane, workers, Some(self.endpoint.number())).await
     }
@@ -90,7 +97,7 @@ impl Stack {
     ) -> Result<()> {
         let image = self.image("node.iso");
         let configuration = match (flavor, port) {
-            ("", Some(_)) => Configuration::Delivered,
+            ("", Some(_)) => self.configuration,
             (_, Some(_) | None) => Configuration::InImage,
         };
         let sample = SampleCluster {
