@@ -118,8 +118,9 @@ impl BootDesk {
 
     async fn volume(&self, capability: &Capability, label: &str) -> Result<Medium, Refusal> {
         let (holder, seen) = self.holder(capability, Purpose::Media)?;
-        // It is read in many parts: whether it is open is not asked for each.
-        let host = match self.volumes.was_open_lately(&holder.claim) {
+        // It is read in many parts: the API server is not asked for each whether it is open.
+        let seems_open = delivery::volume_is_open(&seen, &holder.claim, now(), self.configuration_timeout);
+        let host = match seems_open && self.volumes.was_open_lately(&holder.claim) {
             true => seen.as_ref().clone(),
             false => self.now(&holder, delivery::volume_is_open).await?,
         };

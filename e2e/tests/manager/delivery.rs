@@ -311,7 +311,15 @@ async fn a_configuration_comes_on_a_second_medium_where_the_image_looks_for_one(
         text.split("phone_home_url: \"").nth(1).and_then(|rest| rest.split('"').next()).context("no call")?;
     ensure!(ask(&client, Method::POST, home).await?.0 == StatusCode::OK);
     until_host(&all, &name(0), "Provisioned", |host| state_of(host) == Some(HostState::Provisioned)).await?;
-    ensure!(client.get(&volume).send().await?.status() == StatusCode::NOT_FOUND, "it is closed");
+    let closed = wait::until("the volume to be closed", LIMIT, || async {
+        let status = client.get(&volume).send().await?.status();
+        Ok(if status == StatusCode::NOT_FOUND {
+            wait::Seen::Done(())
+        } else {
+            wait::Seen::NotYet(status.to_string())
+        })
+    });
+    closed.await?;
     let ejected = |action: &Action| matches!(action, Action::Eject { .. });
     ensure!(!site.done_to(0)?.iter().any(ejected), "nothing is taken from what runs");
 
