@@ -123,10 +123,19 @@ bench-redfish: need-rust ## What the Redfish client costs against simulated BMCs
 	  "$$release/bench-redfish" --simulator "$$release/redfish-sim" --out $(OUT)/bench-redfish.md
 
 .PHONY: bench-boot
-bench-boot: need-rust ## What the boot server costs beside nginx, where that and xorriso are installed: out/bench-boot.md
+bench-boot: bench-ranges bench-configurations ## What images from the boot server cost beside nginx, and 2,000 configurations at once: out/bench-boot*.md
+
+.PHONY: bench-ranges
+bench-ranges: need-rust
 	$(CARGO) build $(LOCKED) --release -p beskar7-boot-bench --bins
 	@mkdir -p $(OUT)
 	@"$${CARGO_TARGET_DIR:-target}/release/bench-boot" --out $(OUT)/bench-boot.md
+
+.PHONY: bench-configurations
+bench-configurations: need-rust
+	$(CARGO) build $(LOCKED) --release -p beskar7-controllers -p beskar7-e2e -p beskar7-redfish-sim --bins
+	@mkdir -p $(OUT)
+	@"$${CARGO_TARGET_DIR:-target}/release/e2e" bench-configurations --out $(OUT)/bench-boot-configurations.md
 
 .PHONY: bench
 bench: need-rust ## What the manager costs with a thousand hosts, against a real API server: out/bench.md

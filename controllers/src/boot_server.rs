@@ -20,10 +20,15 @@ use beskar7_boot::{
     upstream::Upstreams,
 };
 use kube::Client;
-use tokio::task::JoinHandle;
+use tokio::{sync::Semaphore, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use self::{desk::BootDesk, hearing::Hearing, holders::Holders, volumes::Volumes};
+use self::{
+    desk::{AT_ONCE, BootDesk},
+    hearing::Hearing,
+    holders::Holders,
+    volumes::Volumes,
+};
 pub use self::{
     images::{ImageError, Images},
     key::{KeyError, SECRET, key},
@@ -83,6 +88,7 @@ pub fn start(
         hearing: hearing.clone(),
         presenter,
         volumes: Volumes::default(),
+        turns: Semaphore::new(AT_ONCE),
         configuration_timeout: parts.configuration_timeout,
     };
     let (certificate, stop) = (parts.certificate, stop.clone());

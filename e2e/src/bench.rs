@@ -7,6 +7,7 @@
 
 mod bare;
 mod claims;
+pub mod configurations;
 mod enrolment;
 mod place;
 mod rounds;
@@ -94,7 +95,7 @@ pub fn run(options: &Options) -> Result<String> {
 
 async fn measure(options: &Options, progress: &mut dyn Progress) -> Result<String> {
     progress.note("a control plane with our release, and simulated BMCs");
-    let mut place = Place::open(options).await?;
+    let mut place = Place::open(&options.manager, &options.simulator, options.hosts, options.tls).await?;
     let kubernetes = place.plane.tools().version(Tool::KubeApiserver)?;
     let mut table = Table::default();
     if options.rounds > 0 {

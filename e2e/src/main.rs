@@ -27,6 +27,8 @@ enum Verb {
     Demo(demo::Options),
     /// Measure what the manager costs, beside what it may cost.
     Bench(bench::Options),
+    /// Measure what it costs when very many machines read their configuration at once.
+    BenchConfigurations(bench::configurations::Options),
     /// Run a program that must not outlive the caller.
     #[command(hide = true)]
     Supervise(Supervise),
@@ -61,6 +63,9 @@ fn main() -> ExitCode {
         Verb::Tools(args) => tools(&args).and_then(|text| print(&text)),
         Verb::Demo(options) => demo::run(&options),
         Verb::Bench(options) => bench::run(&options).and_then(|text| print(&text)),
+        Verb::BenchConfigurations(options) => {
+            bench::configurations::run(&options).and_then(|text| print(&text))
+        }
         Verb::Supervise(order) => order.run(),
         Verb::Supervised(order) => order.run(),
     };

@@ -1,4 +1,5 @@
-//! `bench-boot`: what the boot server costs, beside what it may cost.
+//! `bench-boot`: what images from the boot server cost, beside what they may cost. What configurations cost takes an API
+//! server, and is measured by `e2e bench-configurations`.
 //!
 //! Each server is a process of its own: ours is this program, started again as `bench-boot serve`. A bar that is missed is
 //! printed as such and is no error: a machine that is busy with something else must not fail a build.
@@ -69,7 +70,6 @@ fn bench(args: &Bench) -> Result<()> {
     let mut table = Table::default();
     ranges::measure(args, &mut table).context("reading an image by range")?;
     cached::measure(&mut table).context("reading from a warm cache")?;
-    // What many hosts at once cost, when they read their configuration, is measured here next.
     let crates = ["beskar7-boot", "axum", "hyper", "reqwest", "tokio"];
     let text = format!("{}{}\n{table}", usage::machine("client and servers", &crates), nginx::version()?);
     println!("{text}");

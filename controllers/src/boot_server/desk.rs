@@ -19,6 +19,7 @@ use beskar7_core::{
 };
 use futures::future::BoxFuture;
 use kube::{Api, Client};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{
     Presenter,
@@ -30,6 +31,10 @@ use super::{
 };
 use crate::{caches::Caches, causes::causes, clock::now, diagnostics::Metrics};
 
+/// For so many machines the API server is asked at once. When a whole site is turned on, more would not be answered sooner:
+/// each would need a connection, and memory for what it reads.
+pub(super) const AT_ONCE: usize = 16;
+
 /// The desk of one replica.
 pub(super) struct BootDesk {
     pub(super) client: Client,
@@ -39,6 +44,8 @@ pub(super) struct BootDesk {
     pub(super) hearing: Hearing,
     pub(super) presenter: Presenter,
     pub(super) volumes: Volumes,
+    /// Those who read from the API server hold one; the others wait, in the order in which they came.
+    pub(super) turns: Semaphore,
     pub(super) configuration_timeout: Duration,
 }
 
@@ -53,6 +60,12 @@ impl BootDesk {
             None if self.holders.is_complete() => Err(Refusal::Nothing),
             None => Err(Refusal::NotNow),
         }
+    }
+
+    /// A turn to read from the API server. Who only guesses needs none. What is done in the turn is made then: those who
+    /// wait are many, and hold nothing but their place.
+    async fn turn(&self, holder: &Holder) -> Result<SemaphorePermit<'_>, Refusal> {
+        self.turns.acquire().await.map_err(|closed| not_now(holder, &causes(&closed)))
     }
 
     /// The host as it is now, if `open` says that it is for this claim.
@@ -80,9 +93,14 @@ impl BootDesk {
 
     async fn read_configuration(&self, capability: &Capability) -> Result<Configuration, Refusal> {
         let (holder, _) = self.holder(capability, Purpose::Configuration)?;
-        let host = self.now(&holder, delivery::configuration_is_open).await?;
+        let _turn = self.turn(&holder).await?;
+        Box::pin(self.read_configuration_in_turn(&holder)).await
+    }
+
+    async fn read_configuration_in_turn(&self, holder: &Holder) -> Result<Configuration, Refusal> {
+        let host = self.now(holder, delivery::configuration_is_open).await?;
         match way(&host) {
-            Some(Way::Url) => self.configuration_of(&holder, &host).await,
+            Some(Way::Url) => self.configuration_of(holder, &host).await,
             Some(Way::Volume(_)) | None => Err(Refusal::Nothing),
         }
     }
@@ -120,21 +138,26 @@ impl BootDesk {
         let (holder, seen) = self.holder(capability, Purpose::Media)?;
         // It is read in many parts: the API server is not asked for each whether it is open.
         let seems_open = delivery::volume_is_open(&seen, &holder.claim, now(), self.configuration_timeout);
-        let host = match seems_open && self.volumes.was_open_lately(&holder.claim) {
-            true => seen.as_ref().clone(),
-            false => self.now(&holder, delivery::volume_is_open).await?,
-        };
-        let format = match way(&host) {
+        if seems_open && self.volumes.was_open_lately(&holder.claim) {
+            return Box::pin(self.volume_of(&holder, &seen, label)).await;
+        }
+        let _turn = self.turn(&holder).await?;
+        let host = self.now(&holder, delivery::volume_is_open).await?;
+        Box::pin(self.volume_of(&holder, &host, label)).await
+    }
+
+    async fn volume_of(&self, holder: &Holder, host: &PhysicalHost, label: &str) -> Result<Medium, Refusal> {
+        let format = match way(host) {
             Some(Way::Volume(volume)) if volume.label() == label => format(volume),
             Some(Way::Volume(_) | Way::Url) | None => return Err(Refusal::Nothing),
         };
         let volume = match self.volumes.get(&holder.claim, format) {
             Some(volume) => volume,
             None => {
-                let configuration = self.configuration_of(&holder, &host).await?;
+                let configuration = self.configuration_of(holder, host).await?;
                 self.volumes
                     .make(&holder.claim, format, &configuration)
-                    .map_err(|error| not_now(&holder, &causes(&error)))?
+                    .map_err(|error| not_now(holder, &causes(&error)))?
             }
         };
         self.volumes.is_open(&holder.claim);
@@ -198,3 +221,7 @@ fn not_now(holder: &Holder, why: &str) -> Refusal {
     tracing::warn!(namespace, name, why, "a machine asked for something that can't be had now");
     Refusal::NotNow
 }
+
+#[cfg(test)]
+#[path = "desk_tests.rs"]
+mod tests;

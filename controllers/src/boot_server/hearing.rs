@@ -118,7 +118,8 @@ impl Hearing {
         let hosts: Api<PhysicalHost> = Api::namespaced(self.client.clone(), namespace);
         for pause in pauses(LONGEST_PAUSE).take(MOST_TRIES) {
             let tried = match self.turns.acquire().await {
-                Ok(_turn) => self.try_once(&hosts, told).await,
+                // Made in its turn: those who wait are many.
+                Ok(_turn) => Box::pin(self.try_once(&hosts, told)).await,
                 Err(_closed) => return false,
             };
             match tried {

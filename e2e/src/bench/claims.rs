@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use beskar7_api::cluster_api;
 use kube::ResourceExt as _;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::place::Place;
@@ -30,13 +30,14 @@ pub(super) async fn make_owners(
     .await
 }
 
-/// Creates our machines, and waits until `worker` has bound all of them.
+/// Creates our machines, which `more` changes, and waits until `worker` has bound all of them.
 pub(super) async fn claim(
     place: &Place,
     namespace: &str,
     worker: &Worker,
     sightings: &mut Sightings,
     owners: &[cluster_api::Machine],
+    more: &Value,
 ) -> Result<Timed> {
     let (created, waiting) = unbounded_channel();
     let work = async {
@@ -47,13 +48,12 @@ pub(super) async fn claim(
             }
         }
     };
-    let as_usual = &json!({});
     let create = async move {
         let all = create_all(owners.iter().zip(place.hosts()).map(|(owner, host)| {
             let created = created.clone();
             async move {
                 let begun = Instant::now();
-                make_machine(&place.client, namespace, owner, IMAGE, as_usual).await?;
+                make_machine(&place.client, namespace, owner, IMAGE, more).await?;
                 // A manager finds out, and chooses the host, by itself.
                 created.send((owner.name_any(), host)).ok();
                 Ok((owner.name_any(), begun))

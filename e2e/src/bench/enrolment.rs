@@ -1,8 +1,11 @@
 //! One run of enrolment: hosts are created, and it is measured until they are Available.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use beskar7_api::HardwareData;
+use kube::Api;
+use kube::api::ListParams;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::place::Place;
@@ -10,6 +13,10 @@ use super::sightings::Sightings;
 use super::timed::{Timed, create_all, timed};
 use super::worker::Worker;
 use crate::objects::make_host;
+use crate::wait;
+
+/// Inventories are read a few at a time, some of them only with the next polls.
+const SETTLE_LIMIT: Duration = Duration::from_secs(900);
 
 /// Creates hosts, and waits until `worker` has enrolled all but so many that it can't enrol.
 pub(super) async fn enrol(
@@ -49,4 +56,16 @@ pub(super) async fn enrol(
         Ok(sightings.seen().available.clone())
     };
     timed(place, worker, create, work, see).await
+}
+
+/// Waits until the inventories of so many hosts are read.
+pub(super) async fn until_inventories_are_read(place: &Place, namespace: &str, hosts: usize) -> Result<()> {
+    let all: Api<HardwareData> = Api::namespaced(place.client.clone(), namespace);
+    let all = &all;
+    wait::until_true("every inventory to be read", SETTLE_LIMIT, || async move {
+        let read = all.list_metadata(&ListParams::default()).await?.items.len();
+        Ok(if read >= hosts { Ok(()) } else { Err(format!("{read} are")) })
+    })
+    .await?;
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Where everything is measured: a control plane with our release, simulated BMCs, and a new namespace for each run.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -12,7 +12,6 @@ use kube::api::DeleteParams;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use super::Options;
 use crate::control_plane::{AuditEvent, ControlPlane};
 use crate::installation::installed;
 use crate::manager::{self, Manager, NAMESPACE};
@@ -47,17 +46,18 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) async fn open(options: &Options) -> Result<Self> {
+    /// With this manager, and as many BMCs of this simulator.
+    pub(super) async fn open(manager: &Path, simulator: &Path, hosts: usize, tls: bool) -> Result<Self> {
         let simulator = Simulator::start(&Wanted {
-            program: &options.simulator,
-            count: options.hosts,
+            program: simulator,
+            count: hosts,
             profile: "plain",
             latency: "20ms",
-            tls: options.tls,
+            tls,
         })?;
         let plane = installed().await?;
         let client = plane.client().await?;
-        Ok(Self { plane, client, simulator, manager: options.manager.clone(), namespaces: 0, audited: 0 })
+        Ok(Self { plane, client, simulator, manager: manager.to_owned(), namespaces: 0, audited: 0 })
     }
 
     pub(super) async fn close(self) -> Result<()> {
@@ -103,17 +103,23 @@ impl Place {
 
     /// The manager as it is released, but for the one namespace that it looks after; it leads when this returns.
     pub(super) async fn start_manager(&self, namespace: &str) -> Result<Manager> {
-        let manager = Manager::start(
-            &self.plane,
-            &manager::Options {
-                name: format!("manager-{namespace}"),
-                program: self.manager.clone(),
-                // What asks a hung BMC would keep the next run waiting.
-                flags: vec![format!("--namespace={namespace}"), "--shutdown-timeout=1s".to_owned()],
-                ..manager::Options::default()
-            },
-        )
-        .await?;
+        self.lead(&self.replica(&format!("manager-{namespace}"), namespace)).await
+    }
+
+    /// How a replica is started that looks after one namespace.
+    pub(super) fn replica(&self, name: &str, namespace: &str) -> manager::Options {
+        manager::Options {
+            name: name.to_owned(),
+            program: self.manager.clone(),
+            // What asks a hung BMC would keep the next run waiting.
+            flags: vec![format!("--namespace={namespace}"), "--shutdown-timeout=1s".to_owned()],
+            ..manager::Options::default()
+        }
+    }
+
+    /// Starts a replica; it leads when this returns.
+    pub(super) async fn lead(&self, options: &manager::Options) -> Result<Manager> {
+        let manager = Manager::start(&self.plane, options).await?;
         wait::until_true("the manager to lead", LEAD_LIMIT, || async {
             let leads = manager.metrics().await?.lines().any(|line| line == "beskar7_leader 1");
             Ok(if leads { Ok(()) } else { Err("it does not lead".to_owned()) })

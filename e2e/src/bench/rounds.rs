@@ -141,7 +141,7 @@ async fn compared(
 
     let owners = make_owners(place, &namespace, options.claims).await?;
     worker.quiet(place, QUIET).await?;
-    let claims = claim(place, &namespace, &worker, &mut sightings, &owners).await?;
+    let claims = claim(place, &namespace, &worker, &mut sightings, &owners, &json!({})).await?;
     let claim_writes = worker.quiet(place, QUIET).await?;
 
     let available = sightings.seen().status.clone();

@@ -3,29 +3,24 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use beskar7_api::HardwareData;
 use beskar7_redfish_bench::table::Table;
 use beskar7_redfish_bench::usage::{most_resident, processor_time, resident};
-use kube::Api;
-use kube::api::ListParams;
+use serde_json::json;
 
 use super::Options;
 use super::claims::{claim, make_owners};
-use super::enrolment::enrol;
+use super::enrolment::{enrol, until_inventories_are_read};
 use super::place::Place;
 use super::sightings::Sightings;
 use super::worker::Worker;
 use crate::manager::Manager;
 use crate::tools::progress::Progress;
-use crate::wait;
 
 const MOST_MEMORY: u64 = 60_000_000;
 /// Of one core, in percent.
 const MOST_PROCESSOR: f64 = 2.0;
 /// When nothing happens any more.
 const QUIET: Duration = Duration::from_secs(5);
-/// Inventories are read a few at a time, some of them only with the next polls.
-const SETTLE_LIMIT: Duration = Duration::from_secs(900);
 
 pub(super) async fn measure(
     place: &mut Place,
@@ -40,16 +35,10 @@ pub(super) async fn measure(
     let mut sightings = Sightings::begin(&place.client, &namespace).await?;
     enrol(place, &namespace, &worker, &mut sightings, 0).await?;
     let owners = make_owners(place, &namespace, options.claims).await?;
-    claim(place, &namespace, &worker, &mut sightings, &owners).await?;
+    claim(place, &namespace, &worker, &mut sightings, &owners, &json!({})).await?;
     drop(sightings);
     progress.note("steady state: waiting until all inventories are read");
-    let all: Api<HardwareData> = Api::namespaced(place.client.clone(), &namespace);
-    let all = &all;
-    wait::until_true("every inventory to be read", SETTLE_LIMIT, || async move {
-        let read = all.list_metadata(&ListParams::default()).await?.items.len();
-        Ok(if read >= options.hosts { Ok(()) } else { Err(format!("{read} are")) })
-    })
-    .await?;
+    until_inventories_are_read(place, &namespace, options.hosts).await?;
     worker.quiet(place, QUIET).await?;
 
     progress.note(&format!("steady state: {} s", options.steady));

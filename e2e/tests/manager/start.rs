@@ -191,7 +191,7 @@ async fn missing_permissions(plane: &ControlPlane) -> Result<()> {
         rules.retain(|rule| rule["resources"].as_array().is_some_and(|all| !all.is_empty()));
         rules.append(&mut lesser);
         plane.kubectl_with_input(&["replace", "-f", "-"], &less.to_string()).await?.success()?;
-        until_allowed(plane, verb, resource, false).await?;
+        until_allowed(plane, role, verb, resource, false).await?;
         let error = error_of(&[&account, "--leader-elect", &lease]).await?;
         let who = format!(
             "system:serviceaccount:{NAMESPACE}:{SERVICE_ACCOUNT} is not allowed to: {told}. Grant it"
@@ -200,18 +200,26 @@ async fn missing_permissions(plane: &ControlPlane) -> Result<()> {
         let mut whole: serde_json::Value = serde_json::from_str(&whole)?;
         whole["metadata"].as_object_mut().context("metadata")?.remove("resourceVersion");
         plane.kubectl_with_input(&["replace", "-f", "-"], &whole.to_string()).await?.success()?;
-        until_allowed(plane, verb, resource, true).await?;
+        until_allowed(plane, role, verb, resource, true).await?;
     }
     Ok(())
 }
 
 /// The API server's authorizer takes a moment to see a changed role.
-async fn until_allowed(plane: &ControlPlane, verb: &str, resource: &str, allowed: bool) -> Result<()> {
+async fn until_allowed(
+    plane: &ControlPlane,
+    [kind, _]: [&str; 2],
+    verb: &str,
+    resource: &str,
+    allowed: bool,
+) -> Result<()> {
+    // In its own namespace the manager has a role besides.
+    let namespace = if kind == "role" { NAMESPACE } else { "default" };
     let account = format!("--as=system:serviceaccount:{NAMESPACE}:{SERVICE_ACCOUNT}");
     let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
     let subresource = format!("--subresource={subresource}");
     let seen = wait::until_true("the changed role to be in force", LIMIT, || async {
-        let asked = ["-n", NAMESPACE, "auth", "can-i", verb, resource, &subresource, &account];
+        let asked = ["-n", namespace, "auth", "can-i", verb, resource, &subresource, &account];
         let answer = plane.kubectl(&asked).await?;
         let right = answer.stdout.trim() == if allowed { "yes" } else { "no" };
         Ok(if right { Ok(()) } else { Err(format!("{} {}", answer.stdout, answer.stderr)) })

@@ -94,7 +94,8 @@ class Drive:
         until("the image", self.inserted)
 
     def eject(self):
-        (self.slot,) = {slot.path: slot for slot in self.slots() if slot.image == self.image}.values()
+        # Dell shows one drive under its system and under its manager: emptying either empties it.
+        self.slot = [slot for slot in self.slots() if slot.image == self.image][0]
         self.slot.eject_media()
         until("an empty slot", lambda: not self.inserted())
 

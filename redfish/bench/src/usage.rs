@@ -21,6 +21,18 @@ pub fn most_resident(pid: u32) -> Result<u64> {
     memory(pid, "VmHWM")
 }
 
+/// From now on, the most memory that a process has used at once is what it used at once from now on.
+pub fn forget_most_resident(pid: u32) -> Result<()> {
+    let path = format!("/proc/{pid}/clear_refs");
+    fs::write(&path, "5").with_context(|| format!("can't write {path}"))
+}
+
+/// How many files and connections a process has open.
+pub fn open_files(pid: u32) -> Result<usize> {
+    let path = format!("/proc/{pid}/fd");
+    Ok(fs::read_dir(&path).with_context(|| format!("can't read {path}"))?.count())
+}
+
 fn memory(pid: u32, name: &str) -> Result<u64> {
     let path = format!("/proc/{pid}/status");
     let status = fs::read_to_string(&path).with_context(|| format!("can't read {path}"))?;
@@ -84,6 +96,17 @@ mod tests {
         assert!(resident(me).unwrap() > 100_000);
         assert!(most_resident(me).unwrap() > 100_000);
         processor_time(me).unwrap();
+        assert!(open_files(me).unwrap() > 2);
+    }
+
+    #[test]
+    fn what_was_used_before_can_be_forgotten() {
+        let me = std::process::id();
+        let much = vec![1_u8; 200_000_000];
+        assert!(most_resident(me).unwrap() > 200_000_000, "{}", much.len());
+        drop(much);
+        forget_most_resident(me).unwrap();
+        assert!(most_resident(me).unwrap() < 200_000_000);
     }
 
     #[test]

@@ -1,0 +1,150 @@
+use std::{
+    convert::Infallible,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use beskar7_api::annotations;
+use beskar7_boot::{
+    capability::Key,
+    upstream::{UpstreamSettings, Upstreams},
+};
+use futures::future::join_all;
+use kube::client::Body;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::watch::Cache;
+
+/// How many requests are under way at the stand-in for the API server, and how many were at most.
+#[derive(Default)]
+struct Load {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+fn read<T: DeserializeOwned>(object: Value) -> T {
+    serde_json::from_value(object).unwrap()
+}
+
+fn host(number: usize) -> Value {
+    json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "PhysicalHost",
+        "metadata": {
+            "name": format!("h{number}"), "namespace": "metal",
+            "annotations": {annotations::BOOTING: format!("c{number} {} on", now().as_second())},
+        },
+        "spec": {
+            "redfishConnection": {"address": "https://10.0.0.1", "credentialsSecretRef": "b"},
+            "claimID": format!("c{number}"), "boot": {"kernelArgs": ["x={{configURL}}"]},
+            "consumerRef": {"kind": "Beskar7Machine", "namespace": "metal", "name": format!("m{number}")},
+        },
+    })
+}
+
+fn machine(number: usize) -> Value {
+    let name = format!("m{number}");
+    json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "Beskar7Machine",
+        "metadata": {
+            "name": name, "namespace": "metal",
+            "ownerReferences": [{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "name": name,
+                "uid": name, "controller": true}],
+        },
+        "spec": {"imageURL": "http://x/a.iso", "provisioningMode": "RemoteConfig"},
+    })
+}
+
+fn owner(number: usize) -> Value {
+    let name = format!("m{number}");
+    json!({
+        "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
+        "metadata": {"name": name, "namespace": "metal", "uid": name},
+        "spec": {"clusterName": "c", "bootstrap": {"dataSecretName": name}, "infrastructureRef": {
+            "apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "Beskar7Machine", "name": name}},
+    })
+}
+
+/// Has the host and the bootstrap data of every number, and takes a second for each answer.
+fn api_server(load: Arc<Load>) -> Client {
+    let service = tower::service_fn(move |request: http::Request<Body>| {
+        let load = load.clone();
+        async move {
+            let under_way = load.now.fetch_add(1, Ordering::SeqCst) + 1;
+            load.most.fetch_max(under_way, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            load.now.fetch_sub(1, Ordering::SeqCst);
+            let name = request.uri().path().rsplit('/').next().unwrap();
+            let answer = match name.strip_prefix('h') {
+                Some(number) => host(number.parse().unwrap()),
+                None => json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name},
+                    "data": {"value": k8s_openapi::ByteString(name.into())}}),
+            };
+            Ok::<_, Infallible>(http::Response::new(Body::from(serde_json::to_vec(&answer).unwrap())))
+        }
+    });
+    Client::new(service, "default")
+}
+
+async fn desk(count: usize, client: Client) -> BootDesk {
+    let caches = Caches {
+        hosts: Cache::of((0..count).map(|number| read(host(number))).collect()),
+        machines: Cache::of((0..count).map(|number| read(machine(number))).collect()),
+        owner_machines: Cache::of((0..count).map(|number| read(owner(number))).collect()),
+        clusters: Cache::of(Vec::new()),
+        templates: Cache::of(Vec::new()),
+        owner_clusters: Cache::of(Vec::new()),
+    };
+    let upstreams = Upstreams::new(&UpstreamSettings::default()).unwrap();
+    let presenter = Presenter::new("http://b", Key::new(&[1; 32]).unwrap(), upstreams);
+    let holders = Holders::new(presenter.links.clone(), &caches);
+    let (changed, changes) = tokio::sync::mpsc::unbounded_channel();
+    for number in 0..count {
+        changed.send(("metal".to_owned(), format!("h{number}"))).unwrap();
+    }
+    drop(changed);
+    let stop = CancellationToken::new();
+    holders.clone().follow(changes, stop).await;
+    BootDesk {
+        hearing: Hearing::new(client.clone()),
+        client,
+        metrics: Metrics::new(),
+        caches,
+        holders,
+        presenter,
+        volumes: Volumes::default(),
+        turns: Semaphore::new(AT_ONCE),
+        configuration_timeout: Duration::from_secs(3600),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_a_whole_site_asks_at_once_the_api_server_is_asked_for_some_at_a_time_and_all_are_answered() {
+    let load = Arc::new(Load::default());
+    let count = 10 * AT_ONCE;
+    let desk = desk(count, api_server(load.clone())).await;
+    let capability = |number| desk.presenter.links.capability(Purpose::Configuration, &format!("c{number}"));
+    let asked = (0..count).map(|number| {
+        let (desk, capability) = (&desk, capability(number));
+        async move { desk.configuration(&capability).await.map(|configuration| configuration.user_data) }
+    });
+    for (number, user_data) in join_all(asked).await.into_iter().enumerate() {
+        assert_eq!(user_data, Ok(format!("m{number}").into()));
+    }
+    assert_eq!(load.most.load(Ordering::SeqCst), AT_ONCE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_guesses_takes_nobodys_turn() {
+    let load = Arc::new(Load::default());
+    let desk = desk(1, api_server(load.clone())).await;
+    let all = desk.turns.acquire_many(u32::try_from(AT_ONCE).unwrap()).await.unwrap();
+    let links = &desk.presenter.links;
+    for (purpose, claim) in [(Purpose::Configuration, "other"), (Purpose::PhoneHome, "c0")] {
+        let refused = desk.configuration(&links.capability(purpose, claim)).await;
+        assert_eq!(refused.map(|_| ()), Err(Refusal::Nothing));
+    }
+    drop(all);
+    assert_eq!(load.most.load(Ordering::SeqCst), 0);
+}
