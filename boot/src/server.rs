@@ -44,17 +44,17 @@ pub async fn serve(
         })
     };
     let service = router(desk).into_make_service_with_connect_info::<SocketAddr>();
-    let server = patient(axum_server::from_tcp(listener)?).handle(handle);
+    let server = axum_server::from_tcp(listener)?.handle(handle);
     let served = match certificate {
         Some(certificate) => {
             let tls =
                 RustlsAcceptor::new(certificate.config()).acceptor(Bounded::new(NoDelayAcceptor::new()));
             let renewal = tokio::spawn(certificate.renew(stop));
-            let served = server.acceptor(tls).serve(service).await;
+            let served = patient(server.acceptor(tls)).serve(service).await;
             renewal.abort();
             served
         }
-        None => server.acceptor(Bounded::new(NoDelayAcceptor::new())).serve(service).await,
+        None => patient(server.acceptor(Bounded::new(NoDelayAcceptor::new()))).serve(service).await,
     };
     ending.abort();
     served
@@ -62,7 +62,12 @@ pub async fn serve(
 
 /// With a limit for the head of a request, from its first byte on: no other protocol is waited for.
 fn patient<A>(server: Server<SocketAddr, A>) -> Server<SocketAddr, A> {
+    // Behind the acceptor: with another one, the server forgets its version.
     let mut server = server.http1_only();
     server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
     server
 }
+
+#[cfg(test)]
+#[path = "server_tests.rs"]
+mod tests;

@@ -41,6 +41,12 @@ async fn answer(State(counter): State<Arc<Counter>>, request: Request) -> Respon
     let from = parts.extensions.get().map(|ConnectInfo(address): &ConnectInfo<SocketAddr>| address.ip());
     // What is sent with a call is not read: that it comes is all that it says.
     let answered = match target(parts.uri.path()) {
+        Some((capability, Target::File(file))) if reads(&parts.method) => {
+            let method = parts.method.clone();
+            // The request keeps the connection's buffer. When a whole site boots, very many wait here.
+            drop(parts);
+            counter.file(&capability, file, &method).await
+        }
         Some((capability, target)) => {
             counter.answer(&capability, target, &parts.method, &parts.headers).await
         }
@@ -60,10 +66,8 @@ impl Counter {
         method: &Method,
         headers: &HeaderMap,
     ) -> Result<Response, Refusal> {
-        let reads = *method == Method::GET || *method == Method::HEAD;
         match target {
-            Target::File(file) if reads => self.file(capability, file, method).await,
-            Target::Medium(name) if reads => {
+            Target::Medium(name) if reads(method) => {
                 let medium = self.desk.medium(capability, name).await?;
                 Ok(self.medium(capability, medium, method, headers).await)
             }
@@ -135,6 +139,10 @@ impl Counter {
             }
         }
     }
+}
+
+fn reads(method: &Method) -> bool {
+    *method == Method::GET || *method == Method::HEAD
 }
 
 /// What a file holds; nothing where there is no such file for this machine.

@@ -8,34 +8,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::*;
-use crate::delivery::{Configuration, Counted, Desk, Learned, Medium, MediumName, Refusal};
-
-struct Empty;
-
-impl Desk for Empty {
-    fn configuration<'a>(
-        &'a self,
-        _: &'a crate::capability::Capability,
-    ) -> futures::future::BoxFuture<'a, Result<Configuration, Refusal>> {
-        Box::pin(async { Err(Refusal::Nothing) })
-    }
-
-    fn medium<'a>(
-        &'a self,
-        _: &'a crate::capability::Capability,
-        _: MediumName<'a>,
-    ) -> futures::future::BoxFuture<'a, Result<Medium, Refusal>> {
-        Box::pin(async { Err(Refusal::Nothing) })
-    }
-
-    fn may_call_home(&self, _: &crate::capability::Capability) -> bool {
-        false
-    }
-
-    fn learned(&self, _: &crate::capability::Capability, _: Learned) {}
-
-    fn counted(&self, _: Counted) {}
-}
+use crate::server::tests::Empty;
 
 struct Place(TempDir);
 

@@ -4,10 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use beskar7_api::{Beskar7Cluster, PhysicalHost};
 use beskar7_core::cluster::{Decision, Requeue, Step, decide, left_alone};
-use kube::{
-    Client, ResourceExt as _,
-    runtime::{controller::Action, events::Recorder},
-};
+use kube::{Client, ResourceExt as _, runtime::controller::Action};
 
 use super::{
     NAME, ReconcileError,
@@ -22,6 +19,7 @@ use crate::{
     controller::Reconciler,
     diagnostics::Metrics,
     retry::{Backoffs, spread},
+    tell::Recorder,
     watch::{Key, key},
     write::Written,
 };

@@ -2,12 +2,12 @@
 
 use beskar7_api::{Beskar7Cluster, Beskar7ClusterStatus};
 use beskar7_core::events::Event;
-use kube::{Client, runtime::events::Recorder};
+use kube::Client;
 use serde_json::{Map, Value};
 
 use super::ReconcileError;
 use crate::{
-    tell::tell,
+    tell::Recorder,
     write::{Written, changes, merge_status},
 };
 
@@ -35,7 +35,7 @@ pub(super) async fn report(
     };
     match merge_status(client, cluster, changed).await {
         Ok(Written::To(written)) => {
-            tell(recorder, cluster, events).await;
+            recorder.tell(cluster, events).await;
             Ok(Reported::Written(written))
         }
         Ok(Written::Stale) => Ok(Reported::Stale),

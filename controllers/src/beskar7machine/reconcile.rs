@@ -9,10 +9,7 @@ use beskar7_core::{
     machine::{self, Course, Obstacle, on_hold},
 };
 use jiff::Timestamp;
-use kube::{
-    Client, ResourceExt as _,
-    runtime::{controller::Action, events::Recorder},
-};
+use kube::{Client, ResourceExt as _, runtime::controller::Action};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
@@ -32,6 +29,7 @@ use crate::{
     controller::Reconciler,
     diagnostics::Metrics,
     retry::{Backoffs, spread},
+    tell::Recorder,
     watch::{Key, key},
     workloads::Workloads,
 };

@@ -2,11 +2,11 @@
 
 use beskar7_api::Beskar7Machine;
 use beskar7_core::machine::Decision;
-use kube::{Client, runtime::events::Recorder};
+use kube::Client;
 
 use super::error::{ReconcileError, write};
 use crate::{
-    tell::tell,
+    tell::Recorder,
     write::{Written, changes, merge_status},
 };
 
@@ -23,7 +23,7 @@ pub(super) async fn report(
     match merge_status(client, machine, changed).await.map_err(write)? {
         Written::To(_) => {
             tracing::info!(phase = ?decision.status.phase, "status written");
-            tell(recorder, machine, &decision.events).await;
+            recorder.tell(machine, &decision.events).await;
             Ok(true)
         }
         Written::Stale => Ok(false),

@@ -13,10 +13,7 @@ use beskar7_core::host::{
     plan::Plan,
 };
 use beskar7_redfish::Guard;
-use kube::{
-    Client, ResourceExt as _,
-    runtime::{controller::Action, events::Recorder},
-};
+use kube::{Client, ResourceExt as _, runtime::controller::Action};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
@@ -36,6 +33,7 @@ use crate::{
     controller::Reconciler,
     diagnostics::Metrics,
     retry::{Backoffs, spread},
+    tell::Recorder,
     watch::{Cache, Key, key},
 };
 

@@ -2,11 +2,11 @@
 
 use beskar7_api::{PhysicalHost, PhysicalHostStatus};
 use beskar7_core::events::Event;
-use kube::{Client, runtime::events::Recorder};
+use kube::Client;
 
 use super::ReconcileError;
 use crate::{
-    tell::tell,
+    tell::Recorder,
     write::{Written, changes, merge_status},
 };
 
@@ -34,7 +34,7 @@ pub(super) async fn report(
     };
     match merge_status(client, host, changed).await {
         Ok(Written::To(written)) => {
-            tell(recorder, host, events).await;
+            recorder.tell(host, events).await;
             Ok(Reported::Written(written))
         }
         Ok(Written::Stale) => Ok(Reported::Stale),

@@ -11,11 +11,7 @@ use beskar7_core::host::Pace;
 use kube::{
     Api, Client,
     client::Body,
-    runtime::{
-        controller::Action,
-        events::{Recorder, Reporter},
-        watcher,
-    },
+    runtime::{controller::Action, watcher},
 };
 use serde_json::{Value, json};
 
@@ -23,6 +19,7 @@ use super::*;
 use crate::{
     controller::{self, Failure as _},
     diagnostics::Metrics,
+    tell::Recorder,
     watch::Feed,
 };
 
@@ -62,7 +59,7 @@ impl MockApiServer {
             }),
             "default",
         );
-        let recorder = Recorder::new(client.clone(), Reporter::from("test"));
+        let recorder = Recorder::new(client.clone(), "test", "test-0");
         let minute = Duration::from_secs(60);
         let delivery = beskar7_core::delivery::Delivery::Off;
         let pace = Pace { poll: minute, boot: minute, release: minute, delivery };

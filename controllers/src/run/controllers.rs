@@ -3,10 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use beskar7_core::{delivery::Delivery, host::Pace};
-use kube::{
-    Client,
-    runtime::events::{Recorder, Reporter},
-};
+use kube::Client;
 use tokio::{
     sync::mpsc::{UnboundedReceiver, unbounded_channel},
     task::JoinSet,
@@ -25,6 +22,7 @@ use crate::{
     leader::{Gate, LEASE_NAME},
     options::Options,
     physicalhost,
+    tell::Recorder,
     watch::{Cache, Key},
     workloads::{self, Means, Workloads},
 };
@@ -59,11 +57,7 @@ impl Controllers {
     /// they look at is watched already.
     pub(super) fn start(&mut self, parts: &Parts<'_>, client: &Client, gate: Gate, feeds: &Feeds) {
         let options = parts.options;
-        let reporter = Reporter {
-            controller: LEASE_NAME.to_owned(),
-            instance: Some(parts.identity.as_str().to_owned()),
-        };
-        let recorder = Recorder::new(client.clone(), reporter);
+        let recorder = Recorder::new(client.clone(), LEASE_NAME, parts.identity.as_str());
         let caches = feeds.caches();
 
         self.start_machines(parts, client, &recorder, feeds, &gate);

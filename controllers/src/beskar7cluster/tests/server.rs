@@ -8,21 +8,14 @@ use std::{
 };
 
 use beskar7_api::{Beskar7Cluster, PhysicalHost, cluster_api};
-use kube::{
-    Client,
-    client::Body,
-    runtime::{
-        controller::Action,
-        events::{Recorder, Reporter},
-    },
-};
+use kube::{Client, client::Body, runtime::controller::Action};
 use serde_json::{Value, json};
 
 use super::{
     super::{Context, ReconcileError},
     CLUSTER, HOSTS,
 };
-use crate::{caches::Caches, controller, diagnostics::Metrics, watch::Cache};
+use crate::{caches::Caches, controller, diagnostics::Metrics, tell::Recorder, watch::Cache};
 
 /// Holds objects by path, merges patches into them, and writes down what it is asked.
 #[derive(Clone, Default)]
@@ -111,7 +104,7 @@ impl MockApiServer {
             owner_clusters: Cache::of(vec![owner]),
         };
         let client = self.client();
-        let recorder = Recorder::new(client.clone(), Reporter::from("test"));
+        let recorder = Recorder::new(client.clone(), "test", "test-0");
         let context = Context::new(client, recorder, Metrics::new(), Duration::from_secs(600), caches);
         self.log.lock().unwrap().clear();
         controller::reconcile(Arc::new(context), Arc::new(self.cluster())).await
