@@ -47,14 +47,15 @@ async fn answer(State(counter): State<Arc<Counter>>, request: Request) -> Respon
             drop(parts);
             counter.file(&capability, file, &method).await
         }
+        // By itself, and so is what follows: what waits above would have to hold room for it.
         Some((capability, target)) => {
-            counter.answer(&capability, target, &parts.method, &parts.headers).await
+            Box::pin(counter.answer(&capability, target, &parts.method, &parts.headers)).await
         }
         None => Err(Refusal::Nothing),
     };
     match answered {
         Ok(response) => response,
-        Err(refusal) => counter.refuse(refusal, from).await,
+        Err(refusal) => Box::pin(counter.refuse(refusal, from)).await,
     }
 }
 
