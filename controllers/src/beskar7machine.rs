@@ -2,13 +2,11 @@
 //! it writes what it wants into the host, and the PhysicalHost controller makes it so.
 
 mod around;
-mod claims;
 mod error;
+mod look;
 mod node;
 mod reconcile;
 mod report;
-mod step;
-mod view;
 mod wake;
 
 pub(crate) use self::around::Around;

@@ -1,9 +1,28 @@
-//! What this process knows of claims beside the objects themselves: who waits for a host, who has just chosen one, who
-//! refers to whom. Nothing here is needed for correctness: it wakes those who could go on, and keeps a thousand
+//! Claims carried out, one way for every kind that holds hosts; what is decided stands in the claim engine
+//! (`controllers/core`).
+//!
+//! Beside the objects, this process knows who waits for a host, who has just chosen one, who refers to whom
+//! ([`Register`]). Nothing of that is needed for correctness: it wakes those who could go on, and keeps a thousand
 //! consumers that choose at once from choosing the same host.
 
+mod claimant;
+mod claims;
+mod error;
 mod register;
 #[cfg(test)]
 mod register_tests;
+mod turn;
+mod view;
+mod writes;
 
-pub use self::register::{ConsumerId, Register};
+pub(crate) use self::{
+    claimant::{Claimant, consumer, id, intent},
+    claims::Claims,
+    turn::{Claiming, Looked, Rest, Turn, steps},
+    view::{Found, View},
+    writes::{Among, Writes},
+};
+pub use self::{
+    error::ClaimError,
+    register::{ConsumerId, Register},
+};

@@ -17,14 +17,17 @@ mod candidate;
 mod consumer;
 mod custody;
 mod filter;
+mod instructions;
 mod intent;
 mod labels;
+mod obstacle;
 #[cfg(test)]
 pub(crate) mod samples;
 mod score;
 mod step;
 mod waiting;
 mod wake;
+mod wanting;
 mod wish;
 
 pub use self::{
@@ -32,10 +35,13 @@ pub use self::{
     consumer::{Consumer, Identity},
     custody::{Custody, Kept, custody},
     filter::{Rejection, Verdict, judge, suits},
+    instructions::Instructions,
     intent::{ClaimId, Intent},
+    obstacle::Obstacle,
     score::{Choice, choose},
     step::{GivenUp, Intended, Order, Step, Wait, Why, intend, next, revoke},
     waiting::Tally,
     wake::woken,
+    wanting::Wanting,
     wish::{ReservationRule, Wish},
 };

@@ -23,4 +23,5 @@ pub mod events;
 pub mod host;
 pub mod kernel_line;
 pub mod machine;
+pub mod policy;
 pub mod template;

@@ -15,7 +15,7 @@ mod wanting;
 pub use self::{
     boot::{Form, Order, order},
     bootstrap::{BootstrapData, Kind, bootstrap_secret},
-    gate::{Obstacle, Owner, Surroundings, obstacle, on_hold},
+    gate::{Owner, Surroundings, obstacle, on_hold},
     standing::{Course, Decision, decide, provider_id},
-    wanting::{Kept, Wanting},
+    wanting::{Kept, reserved_for, wanting},
 };

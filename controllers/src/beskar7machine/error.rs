@@ -2,23 +2,20 @@
 
 use std::time::Duration;
 
-use crate::{chance::NoChance, controller::Failure};
+use crate::{claim::ClaimError, controller::Failure};
 
 /// Why it has to be tried again.
 #[derive(Debug, thiserror::Error)]
 pub enum ReconcileError {
-    /// The machine or a host could not be read.
-    #[error("the machine or its host can't be read")]
-    Read(#[source] Box<kube::Error>),
-    /// The machine or a host could not be written.
-    #[error("the machine or its host can't be written")]
+    /// A step of its claim failed.
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
+    /// The machine could not be written.
+    #[error("the machine can't be written")]
     Write(#[source] Box<kube::Error>),
     /// What is to be written could not be made into a patch.
     #[error("the machine can't be written as JSON")]
     Json(#[source] serde_json::Error),
-    /// No claim ID could be drawn.
-    #[error(transparent)]
-    Chance(#[from] NoChance),
     /// It hung.
     #[error("not done within {0:?}")]
     TimedOut(Duration),
@@ -27,10 +24,9 @@ pub enum ReconcileError {
 impl Failure for ReconcileError {
     fn category(&self) -> &'static str {
         match self {
-            Self::Read(_) => "read",
+            Self::Claim(error) => error.category(),
             Self::Write(_) => "write",
             Self::Json(_) => "json",
-            Self::Chance(_) => "chance",
             Self::TimedOut(_) => "timeout",
         }
     }
@@ -38,10 +34,6 @@ impl Failure for ReconcileError {
     fn timed_out(limit: Duration) -> Self {
         Self::TimedOut(limit)
     }
-}
-
-pub(super) fn read(error: kube::Error) -> ReconcileError {
-    ReconcileError::Read(Box::new(error))
 }
 
 pub(super) fn write(error: kube::Error) -> ReconcileError {

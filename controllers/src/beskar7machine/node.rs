@@ -15,8 +15,9 @@ use beskar7_core::{
 };
 use kube::ResourceExt as _;
 
-use super::{around::Around, reconcile::Context, view::intent, wake::machines_of};
+use super::{around::Around, reconcile::Context, wake::machines_of};
 use crate::{
+    claim::intent,
     watch::{Key, key},
     workloads::{Write, system_id},
 };

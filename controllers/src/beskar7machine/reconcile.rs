@@ -4,27 +4,18 @@ use std::{sync::Arc, time::Duration};
 
 use beskar7_api::{Beskar7Machine, annotations};
 use beskar7_core::{
-    claim,
+    claim::Obstacle,
     delivery::Delivery,
-    machine::{self, Course, Obstacle, on_hold},
+    machine::{self, Course, on_hold},
 };
 use jiff::Timestamp;
 use kube::{Client, ResourceExt as _, runtime::controller::Action};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{
-    KIND, NAME,
-    around::Around,
-    claims::Claims,
-    error::ReconcileError,
-    node::Sighting,
-    report::report,
-    step::{Rest, Turn},
-    view::{Found, View, id, intent},
-};
+use super::{KIND, NAME, around::Around, error::ReconcileError, look::Look, node::Sighting, report::report};
 use crate::{
     caches::Caches,
-    claim::{ConsumerId, Register},
+    claim::{self, Claims, ConsumerId, Looked, Register, Rest, View, Writes, id, intent},
     clock::now,
     controller::Reconciler,
     diagnostics::Metrics,
@@ -36,8 +27,6 @@ use crate::{
 
 /// No look may take longer: it is a handful of requests to the API server.
 const LIMIT: Duration = Duration::from_secs(120);
-/// As many steps as are made without giving others their turn.
-const MOST_STEPS: usize = 12;
 /// A lost race is looked at again soon, should the watch not wake us before.
 const AFTER_LOST_RACE: Duration = Duration::from_secs(1);
 /// The longest pause between two looks at something that is not watched.
@@ -49,9 +38,6 @@ pub struct Context {
     recorder: Recorder,
     metrics: Metrics,
     pub(super) caches: Caches,
-    pub(super) register: Arc<Register>,
-    /// Hosts that somebody chose and gave up again.
-    freed: UnboundedSender<Key>,
     pub(super) claims: Claims,
     pub(super) workloads: Arc<Workloads>,
     backoffs: Backoffs<Key>,
@@ -84,14 +70,13 @@ impl Context {
         Shared { caches, register, freed, workloads }: Shared,
         (sync_period, release_patience, delivery): (Duration, Duration, Delivery),
     ) -> Self {
+        let writes = Writes::new(client.clone());
         Self {
-            claims: Claims::new(client.clone()),
+            claims: Claims { writes, register, hosts: caches.hosts.clone(), freed },
             client,
             recorder,
             metrics,
             caches,
-            register,
-            freed,
             workloads,
             backoffs: Backoffs::new(),
             sync_period,
@@ -108,57 +93,24 @@ impl Context {
         }
         let around = Around::of(&machine, &self.caches);
         if let Some(why) = on_hold(&machine, around.cluster()) {
-            self.register.stops_waiting(&id(&machine));
+            self.claims.register.stops_waiting(&id(machine.as_ref()));
             return self.say(&machine, &Course::Paused(&why), None, Action::await_change()).await;
         }
-        let mut view = self.cached_view(machine);
-        for _ in 0..MOST_STEPS {
-            let key = key(view.machine.as_ref());
-            match self.turn(view, &around).await? {
-                Turn::Again(next) => view = next,
-                Turn::Reread(order) => match self.read_view(&key, order).await? {
-                    Some(next) => view = next,
-                    None => return Ok(Action::await_change()),
-                },
-                Turn::Rest(view, rest) => return self.rest(&view, &rest, &around).await,
-                Turn::Quiet => return Ok(Action::await_change()),
-            }
+        let look = Look { context: self, around: &around };
+        match claim::steps(&look, machine).await? {
+            Looked::Rest(view, rest) => self.rest(&view, &rest, &around).await,
+            Looked::Quiet => Ok(Action::await_change()),
+            Looked::Busy => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
         }
-        Ok(Action::requeue(spread(AFTER_LOST_RACE)))
     }
 
-    fn cached_view(&self, machine: Arc<Beskar7Machine>) -> View {
-        let host = match intent(&machine) {
-            Some(host) => Found::new(host.clone(), self.caches.hosts.get(&host)),
-            None => Found::NotLooked,
-        };
-        View { machine, host, order: claim::Order::HostThenConsumer, live: false }
-    }
-
-    /// Reads both in this order; nothing, when the machine is gone.
-    async fn read_view(&self, key: &Key, order: claim::Order) -> Result<Option<View>, ReconcileError> {
-        let Some(mut machine) = self.claims.machine(key).await? else { return Ok(None) };
-        let Some(host_key) = intent(&machine) else {
-            let machine = Arc::new(machine);
-            return Ok(Some(View { machine, host: Found::NotLooked, order, live: true }));
-        };
-        let host = self.claims.host(&host_key).await?;
-        if order == claim::Order::HostThenConsumer {
-            match self.claims.machine(key).await? {
-                Some(again) => machine = again,
-                None => return Ok(None),
-            }
-        }
-        let host = Found::new(host_key, host.map(Arc::new));
-        Ok(Some(View { machine: Arc::new(machine), host, order, live: true }))
-    }
-
-    async fn rest(&self, view: &View, rest: &Rest, around: &Around) -> Result<Action, ReconcileError> {
-        let machine = &view.machine;
-        let host = match &view.host {
-            Found::There(host) => Some(host.as_ref()),
-            Found::NotLooked | Found::Gone(_) => None,
-        };
+    async fn rest(
+        &self,
+        view: &View<Beskar7Machine>,
+        rest: &Rest,
+        around: &Around,
+    ) -> Result<Action, ReconcileError> {
+        let (machine, host) = (view.object.as_ref(), view.host.host());
         let name = intent(machine).map(|(namespace, name)| format!("{namespace}/{name}")).unwrap_or_default();
         let mut sighting = None;
         let (course, action) = match (rest, host) {
@@ -217,18 +169,6 @@ impl Context {
     fn resync(&self) -> Action {
         Action::requeue(spread(self.sync_period))
     }
-
-    /// The host that it chose is free for others.
-    pub(super) fn free_choice(&self, machine: &Beskar7Machine) {
-        self.tell_freed(self.register.gives_up_choice(&id(machine)));
-    }
-
-    fn tell_freed(&self, host: Option<Key>) {
-        if let Some(host) = host {
-            // Nobody listens any more only when everything ends.
-            let _ended = self.freed.send(host);
-        }
-    }
 }
 
 impl Reconciler for Context {
@@ -249,7 +189,7 @@ impl Reconciler for Context {
     fn forget(&self, machine: &Key) {
         self.backoffs.forget(machine);
         self.workloads.forget(machine);
-        self.tell_freed(self.register.forget(&ConsumerId { kind: KIND, key: machine.clone() }));
+        self.claims.forget(&ConsumerId { kind: KIND, key: machine.clone() });
     }
 
     fn backoffs(&self) -> &Backoffs<Key> {

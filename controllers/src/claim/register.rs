@@ -6,10 +6,7 @@ use std::{
 };
 
 use beskar7_api::{HostState, PhysicalHost};
-use beskar7_core::{
-    claim::{Candidate, Choice, Intent, Verdict, choose, judge},
-    machine::Wanting,
-};
+use beskar7_core::claim::{Candidate, Choice, Intent, Verdict, Wanting, choose, judge};
 
 use crate::watch::{Key, key};
 

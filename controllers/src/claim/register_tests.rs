@@ -3,7 +3,10 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use beskar7_api::{Beskar7Machine, PhysicalHost, cluster_api};
-use beskar7_core::machine::{Owner, Surroundings, Wanting};
+use beskar7_core::{
+    claim::Wanting,
+    machine::{self, Owner, Surroundings},
+};
 use serde_json::{Value, json};
 
 use super::*;
@@ -52,7 +55,7 @@ fn wanting(zone: Option<&str>) -> Arc<Wanting> {
     }))
     .unwrap();
     let around = Surroundings { owner: Owner::There(&owner), cluster: None, infrastructure: None };
-    Arc::new(Wanting::new(&machine, &around, None))
+    Arc::new(machine::wanting(&machine, &around, None))
 }
 
 fn names(woken: BTreeSet<ConsumerId>) -> Vec<String> {

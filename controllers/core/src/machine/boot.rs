@@ -8,15 +8,16 @@ use beskar7_api::{
 };
 
 use super::parameters::{self, BootstrapData};
-use crate::delivery::{Delivery, way};
+use crate::{
+    claim::Instructions,
+    delivery::{Delivery, way},
+};
 
-/// What is written into a host for a machine, beside who holds it.
+/// What a machine's host is told to boot, and what that needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Order {
-    /// The ISO.
-    pub boot_iso_source: Option<String>,
-    /// What else is wanted of the boot.
-    pub boot: HostBoot,
+    /// What is written into the host.
+    pub instructions: Instructions,
     /// The ways by which kernel parameters may reach the kernel; nothing, when none are needed.
     pub parameters_by: Option<&'static [BootParameterMechanism]>,
     /// What the Machine's bootstrap data must be, where the machine is given it.
@@ -72,10 +73,9 @@ pub fn order(spec: &Beskar7MachineSpec, delivery: Delivery) -> Result<Order, Str
         configuration_ref: None,
     };
     Ok(Order {
-        boot_iso_source: Some(iso(spec)?),
         parameters_by: parameters_by(&boot, delivery),
         bootstrap: way(&boot).map(|_| form(spec)),
-        boot,
+        instructions: Instructions { boot_iso_source: Some(iso(spec)?), boot },
     })
 }
 

@@ -16,8 +16,11 @@ fn ordered(spec: Value, delivery: Delivery) -> Result<Order, String> {
 fn a_pre_baked_iso_is_booted_as_it_is() {
     let spec = json!({"provisioningMode": "PreBakedISO", "imageURL": ISO, "bootMode": "Legacy"});
     let order = ordered(spec, Delivery::Off).unwrap();
-    assert_eq!(order.boot_iso_source.as_deref(), Some(ISO));
-    assert_eq!((order.boot.method, order.boot.boot_mode), (BootMethod::VirtualMedia, BootMode::Legacy));
+    assert_eq!(order.instructions.boot_iso_source.as_deref(), Some(ISO));
+    assert_eq!(
+        (order.instructions.boot.method, order.instructions.boot.boot_mode),
+        (BootMethod::VirtualMedia, BootMode::Legacy)
+    );
     assert_eq!(
         (order.parameters_by, order.bootstrap),
         (None, None),
@@ -40,7 +43,7 @@ fn a_remote_configuration_needs_a_host_that_gets_its_parameters() {
         (ON, "Legacy", &[ISOOverlay]),
     ] {
         let order = ordered(spec(mode), delivery).unwrap();
-        assert_eq!(order.boot.kernel_args, ["config_url=http://x/c.yaml", "console=ttyS0"]);
+        assert_eq!(order.instructions.boot.kernel_args, ["config_url=http://x/c.yaml", "console=ttyS0"]);
         assert_eq!((order.parameters_by, order.bootstrap), (Some(by), None), "{mode}");
     }
 }
@@ -59,14 +62,21 @@ fn without_a_config_url_the_bootstrap_data_is_delivered_in_the_form_that_the_sys
         let own = if family == "other" { vec![argument] } else { vec![] };
         let spec = json!({"provisioningMode": "RemoteConfig", "imageURL": ISO, "osFamily": family, "kernelArgs": own});
         let order = ordered(spec.clone(), ON).unwrap();
-        assert!(order.boot.kernel_args.contains(&argument.to_owned()), "{family}: {:?}", order.boot);
+        assert!(
+            order.instructions.boot.kernel_args.contains(&argument.to_owned()),
+            "{family}: {:?}",
+            order.instructions.boot
+        );
         assert_eq!(order.bootstrap, Some(form), "{family}");
         let error = ordered(spec, Delivery::Off).unwrap_err();
         assert!(error.contains("--boot-url") && error.contains("configURL"), "{family}: {error}");
     }
     let of_volume = json!({"provisioningMode": "PreBakedISO", "imageURL": ISO, "configVolume": "cidata"});
     let order = ordered(of_volume.clone(), ON).unwrap();
-    assert_eq!((order.boot.config_volume, order.bootstrap), (Some(ConfigVolume::Cidata), Some(Form::Any)));
+    assert_eq!(
+        (order.instructions.boot.config_volume, order.bootstrap),
+        (Some(ConfigVolume::Cidata), Some(Form::Any))
+    );
     assert!(ordered(of_volume, Delivery::Off).unwrap_err().contains("--boot-url"));
 }
 

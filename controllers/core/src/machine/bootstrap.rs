@@ -2,10 +2,8 @@
 
 use beskar7_api::conditions::machine as reasons;
 
-use super::{
-    boot::Form,
-    gate::{Obstacle, Surroundings},
-};
+use super::{boot::Form, gate::Surroundings};
+use crate::claim::Obstacle;
 
 /// What was found of the Secret with a Machine's bootstrap data.
 #[derive(Debug, Clone, PartialEq, Eq)]

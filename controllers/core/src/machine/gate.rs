@@ -3,7 +3,7 @@
 use beskar7_api::{Beskar7Cluster, Beskar7Machine, annotations, cluster_api, conditions::machine as reasons};
 
 use super::boot::order;
-use crate::delivery::Delivery;
+use crate::{claim::Obstacle, delivery::Delivery};
 
 /// The Machine that owns a Beskar7Machine.
 #[derive(Debug, Clone, Copy)]
@@ -35,23 +35,6 @@ impl<'a> Surroundings<'a> {
             Owner::There(machine) => Some(machine),
             Owner::Unset | Owner::Gone(_) => None,
         }
-    }
-}
-
-/// What stands in the way of looking for a host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Obstacle {
-    /// In one word.
-    pub reason: &'static str,
-    /// For people.
-    pub message: String,
-    /// Whether nothing tells us when it goes away: a Secret is not watched.
-    pub unwatched: bool,
-}
-
-impl Obstacle {
-    fn watched(reason: &'static str, message: impl Into<String>) -> Self {
-        Self { reason, message: message.into(), unwatched: false }
     }
 }
 

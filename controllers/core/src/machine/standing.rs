@@ -10,8 +10,8 @@ use beskar7_api::{
 };
 use jiff::Timestamp;
 
-use super::gate::Obstacle;
 use crate::{
+    claim::Obstacle,
     conditions::{Finding, Truth, get, set},
     events::{Event, Severity, changed},
     host::hold::Progress,

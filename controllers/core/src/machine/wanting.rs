@@ -1,36 +1,17 @@
-//! What a machine wants of its host, kept by itself: whoever waits is remembered with it.
+//! What a machine wants of its host.
 
 use std::collections::BTreeSet;
 
 use beskar7_api::{
-    Beskar7Cluster, Beskar7Machine,
-    boot::BootParameterMechanism,
-    conditions::cluster as reasons,
-    labels,
-    physical_host::Reservation,
-    selector::{HardwareRequirements, LabelSelector},
+    Beskar7Cluster, Beskar7Machine, conditions::cluster as reasons, labels, physical_host::Reservation,
 };
 
 use super::{boot::Order, gate::Surroundings};
 use crate::{
-    claim::{Candidate, ReservationRule, Wish},
+    claim::{Candidate, Wanting},
     cluster::reservation,
     conditions::get,
 };
-
-/// What a machine wants of its host. [`Wanting::wish`] shows it to the claim engine.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Wanting {
-    consumer: String,
-    owner: Option<String>,
-    namespaces: BTreeSet<String>,
-    pool: Option<LabelSelector>,
-    selector: Option<LabelSelector>,
-    requirements: Option<HardwareRequirements>,
-    zone: Option<String>,
-    parameters_by: Option<&'static [BootParameterMechanism]>,
-    reservation: Option<Reservation>,
-}
 
 /// What became of a host that is kept for a cluster's first control-plane machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,88 +35,53 @@ fn owner_name(namespace: &str, cluster: &str) -> String {
     format!("Cluster/{namespace}/{cluster}")
 }
 
-impl Wanting {
-    /// What a machine wants, given what it stands among. `order` is what it boots, where that can be told.
-    #[must_use]
-    pub fn new(machine: &Beskar7Machine, around: &Surroundings<'_>, order: Option<&Order>) -> Self {
-        let namespace = machine.metadata.namespace.as_deref().unwrap_or_default();
-        let name = machine.metadata.name.as_deref().unwrap_or_default();
-        let pool = around.infrastructure.and_then(|cluster| cluster.spec.host_pool.as_ref());
-        let selector = machine.spec.host_selector.as_ref();
-        let owner = around.machine();
-        let wanted_namespaces = [
-            pool.and_then(|pool| pool.namespace.as_deref()),
-            selector.and_then(|selector| selector.in_namespace.as_deref()),
-        ];
-        // Hosts of another namespace need a policy there, and policies are not read yet: there are none to be had.
-        let own = wanted_namespaces.into_iter().flatten().all(|wanted| wanted == namespace);
-        Self {
-            consumer: format!("Beskar7Machine/{namespace}/{name}"),
-            owner: owner.map(|owner| owner_name(namespace, &owner.spec.cluster_name)),
-            namespaces: if own { BTreeSet::from([namespace.to_owned()]) } else { BTreeSet::new() },
-            pool: pool.and_then(|pool| pool.selector.clone()),
-            selector: selector.map(|selector| selector.labels.clone()),
-            requirements: machine.spec.hardware_requirements.clone(),
-            zone: owner.and_then(|owner| owner.spec.failure_domain.clone()),
-            parameters_by: order.and_then(|order| order.parameters_by),
-            reservation: None,
-        }
+/// What a machine wants, given what it stands among. `order` is what it boots, where that can be told.
+#[must_use]
+pub fn wanting(machine: &Beskar7Machine, around: &Surroundings<'_>, order: Option<&Order>) -> Wanting {
+    let namespace = machine.metadata.namespace.as_deref().unwrap_or_default();
+    let name = machine.metadata.name.as_deref().unwrap_or_default();
+    let pool = around.infrastructure.and_then(|cluster| cluster.spec.host_pool.as_ref());
+    let selector = machine.spec.host_selector.as_ref();
+    let owner = around.machine();
+    let wanted_namespaces = [
+        pool.and_then(|pool| pool.namespace.as_deref()),
+        selector.and_then(|selector| selector.in_namespace.as_deref()),
+    ];
+    // Hosts of another namespace need a policy there, and policies are not read yet: there are none to be had.
+    let own = wanted_namespaces.into_iter().flatten().all(|wanted| wanted == namespace);
+    Wanting {
+        consumer: format!("Beskar7Machine/{namespace}/{name}"),
+        owner: owner.map(|owner| owner_name(namespace, &owner.spec.cluster_name)),
+        namespaces: if own { BTreeSet::from([namespace.to_owned()]) } else { BTreeSet::new() },
+        pool: pool.and_then(|pool| pool.selector.clone()),
+        host: None,
+        selector: selector.map(|selector| selector.labels.clone()),
+        requirements: machine.spec.hardware_requirements.clone(),
+        zone: owner.and_then(|owner| owner.spec.failure_domain.clone()),
+        parameters_by: order.and_then(|order| order.parameters_by),
+        reservation: None,
     }
+}
 
-    /// A control-plane machine takes the host that its cluster reserved, and no other: the cluster's endpoint is that
-    /// host's address. Unless another machine of the cluster has it already. `kept` finds the host that is kept so; it is
-    /// asked for control-plane machines only.
-    #[must_use]
-    pub fn with_reservation(
-        mut self,
-        around: &Surroundings<'_>,
-        kept: impl FnOnce(&Reservation) -> Option<Kept>,
-    ) -> Self {
-        let (Some(cluster), true) = (around.infrastructure, is_control_plane(around)) else { return self };
-        let mine = reservation(cluster);
-        let wanted = match kept(&mine) {
-            Some(Kept::Free) => true,
-            Some(Kept::Held) => false,
-            // The cluster says that there is one: it has not come to be known here yet.
-            None => has_reserved(cluster),
-        };
-        if wanted {
-            self.reservation = Some(mine);
-        }
-        self
-    }
-
-    /// As the claim engine reads it.
-    #[must_use]
-    pub fn wish(&self) -> Wish<'_> {
-        Wish {
-            consumer: &self.consumer,
-            owner: self.owner.as_deref(),
-            namespaces: &self.namespaces,
-            pool: self.pool.as_ref(),
-            host: None,
-            selector: self.selector.as_ref(),
-            requirements: self.requirements.as_ref(),
-            zone: self.zone.as_deref(),
-            parameters_by: self.parameters_by,
-            reservation: match &self.reservation {
-                Some(mine) => ReservationRule::Only(mine),
-                None => ReservationRule::Unreserved,
-            },
-        }
-    }
-
-    /// For whom it is, as it is written on the host.
-    #[must_use]
-    pub fn owner(&self) -> Option<&str> {
-        self.owner.as_deref()
-    }
-
-    /// Whether it wants hosts that it may not have: those of another namespace.
-    #[must_use]
-    pub fn is_out_of_bounds(&self) -> bool {
-        self.namespaces.is_empty()
-    }
+/// Whom the host of a machine must be kept for.
+///
+/// A control-plane machine takes the host that its cluster reserved, and no other: the cluster's endpoint is that host's
+/// address. Unless another machine of the cluster has it already. `kept` finds the host that is kept so; it is asked for
+/// control-plane machines only.
+#[must_use]
+pub fn reserved_for(
+    around: &Surroundings<'_>,
+    kept: impl FnOnce(&Reservation) -> Option<Kept>,
+) -> Option<Reservation> {
+    let (Some(cluster), true) = (around.infrastructure, is_control_plane(around)) else { return None };
+    let mine = reservation(cluster);
+    let wanted = match kept(&mine) {
+        Some(Kept::Free) => true,
+        Some(Kept::Held) => false,
+        // The cluster says that there is one: it has not come to be known here yet.
+        None => has_reserved(cluster),
+    };
+    wanted.then_some(mine)
 }
 
 fn has_reserved(cluster: &Beskar7Cluster) -> bool {

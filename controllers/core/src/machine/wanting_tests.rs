@@ -26,7 +26,7 @@ fn a_wish_is_made_of_the_machine_its_owner_and_the_pool() {
         cluster(json!({})),
         infrastructure(json!({"spec": {"hostPool": {"selector": {"matchLabels": {"pool": "x"}}}}})),
     );
-    let wanting = Wanting::new(
+    let wanting = wanting(
         &machine,
         &around(&owner, &cluster, &ours),
         order(&machine.spec, crate::delivery::Delivery::Off).ok().as_ref(),
@@ -39,7 +39,7 @@ fn a_wish_is_made_of_the_machine_its_owner_and_the_pool() {
     let other = |label: &str, value: &str| json!({"metadata": {"labels": {"pool": "x", label: value}}});
     assert_eq!(verdict(other("rack", "r2")), Verdict::Rejected(Rejection::Labels));
     assert_eq!(verdict(other("topology.kubernetes.io/zone", "b")), Verdict::Rejected(Rejection::Zone));
-    assert_eq!(wanting.owner(), Some("Cluster/metal/edge"));
+    assert_eq!(wanting.owner.as_deref(), Some("Cluster/metal/edge"));
 }
 
 #[test]
@@ -53,8 +53,8 @@ fn hosts_of_another_namespace_are_not_to_be_had() {
     ] {
         let (machine, ours) =
             (machine(json!({"spec": spec})), infrastructure(json!({"spec": {"hostPool": pool}})));
-        let wanting = Wanting::new(&machine, &around(&owner, &cluster, &ours), None);
-        assert_eq!(wanting.is_out_of_bounds(), out, "{pool}");
+        let wanting = wanting(&machine, &around(&owner, &cluster, &ours), None);
+        assert_eq!(wanting.namespaces.is_empty(), out, "{pool}");
         let seen = judge(&wanting.wish(), &Candidate::new(&host("h", json!({}))));
         assert_eq!(seen == Verdict::OutOfSight, out);
     }
@@ -68,9 +68,9 @@ fn a_control_plane_machine_takes_the_reserved_host_and_no_other() {
     let verdicts = |owned: serde_json::Value, hosts: &[&beskar7_api::PhysicalHost]| {
         let owner = owner(owned);
         let around = around(&owner, &cluster, &ours);
-        let wanting = Wanting::new(&machine(json!({})), &around, None).with_reservation(&around, |mine| {
-            Kept::among(mine, hosts.iter().map(|host| Candidate::new(host)))
-        });
+        let mut wanting = wanting(&machine(json!({})), &around, None);
+        wanting.reservation =
+            reserved_for(&around, |mine| Kept::among(mine, hosts.iter().map(|host| Candidate::new(host))));
         [&reserved, &free].map(|host| judge(&wanting.wish(), &Candidate::new(host)))
     };
     let rejected = Verdict::Rejected;
@@ -101,8 +101,8 @@ fn a_control_plane_machine_waits_for_a_reserved_host_that_is_not_known_yet() {
     let ours = infrastructure(json!({"status": {"conditions": [told]}}));
     let (owner, cluster, free) = (owner(control_plane()), cluster(json!({})), host("free", json!({})));
     let around = around(&owner, &cluster, &ours);
-    let wanting = Wanting::new(&machine(json!({})), &around, None)
-        .with_reservation(&around, |mine| Kept::among(mine, [Candidate::new(&free)]));
+    let mut wanting = wanting(&machine(json!({})), &around, None);
+    wanting.reservation = reserved_for(&around, |mine| Kept::among(mine, [Candidate::new(&free)]));
     let verdict = judge(&wanting.wish(), &Candidate::new(&free));
     assert_eq!(verdict, Verdict::Rejected(Rejection::NotTheReserved));
 }

@@ -16,9 +16,9 @@ use beskar7_api::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::{
-    claim::{Candidate, suits},
+    claim::{Candidate, Wanting, suits},
     delivery::Delivery,
-    machine::{Owner, Surroundings, Wanting, order},
+    machine::{Owner, Surroundings, order, wanting},
 };
 
 /// Every machine runs this.
@@ -46,7 +46,7 @@ impl Offering {
         let mut machine = Beskar7Machine::new(name, spec);
         machine.metadata.namespace.clone_from(&template.metadata.namespace);
         let around = Surroundings { owner: Owner::Unset, cluster: None, infrastructure: cluster };
-        Self { wanting: Wanting::new(&machine, &around, order.as_ref()), asked }
+        Self { wanting: wanting(&machine, &around, order.as_ref()), asked }
     }
 
     fn is_for(&self, host: &PhysicalHost) -> bool {

@@ -1,0 +1,58 @@
+//! A kind that holds hosts, as the claim engine looks at it.
+
+use beskar7_api::{GROUP, VERSION, annotations};
+use beskar7_core::claim::{Consumer, Identity, Intent};
+use kube::ResourceExt as _;
+
+use super::ConsumerId;
+use crate::{
+    watch::{Key, key},
+    write::Writable,
+};
+
+/// API group and version of our kinds.
+const API_VERSION: &str = "infrastructure.cluster.x-k8s.io/v1beta1";
+
+/// A kind that holds hosts.
+pub(crate) trait Claimant: Writable + Send + Sync + 'static {
+    /// Its name.
+    const KIND: &'static str;
+    /// Our finalizer on it.
+    const FINALIZER: &'static str;
+
+    /// Whether its machine has been running: then it never takes another host.
+    fn is_settled(&self) -> bool;
+}
+
+/// An object as the claim engine looks at it.
+pub(crate) fn consumer<K: Claimant>(object: &K, on_hold: bool) -> Consumer<'_> {
+    debug_assert_eq!(API_VERSION, format!("{GROUP}/{VERSION}"));
+    let metadata = object.meta();
+    let annotation = |name: &str| metadata.annotations.as_ref().and_then(|all| all.get(name));
+    Consumer {
+        identity: Identity {
+            api_version: API_VERSION,
+            kind: K::KIND,
+            namespace: metadata.namespace.as_deref().unwrap_or_default(),
+            name: metadata.name.as_deref().unwrap_or_default(),
+            uid: metadata.uid.as_deref().unwrap_or_default(),
+        },
+        intent: annotation(annotations::CLAIM).map(String::as_str),
+        finalizer: object.finalizers().iter().any(|name| name == K::FINALIZER),
+        deleting: metadata.deletion_timestamp.is_some(),
+        on_hold,
+        settled: object.is_settled(),
+        forced: annotation(annotations::FORCE_RELEASE).is_some(),
+    }
+}
+
+/// An object, as the register knows it.
+pub(crate) fn id<K: Claimant>(object: &K) -> ConsumerId {
+    ConsumerId { kind: K::KIND, key: key(object) }
+}
+
+/// The host that an object's intent names.
+pub(crate) fn intent<K: Claimant>(object: &K) -> Option<Key> {
+    let intent = Intent::parse(object.annotations().get(annotations::CLAIM)?)?;
+    Some((intent.namespace, intent.host))
+}

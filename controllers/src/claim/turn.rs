@@ -1,0 +1,291 @@
+//! One consumer's claim, step by step: what the engine says is next, carried out.
+
+use std::sync::Arc;
+
+use beskar7_core::claim::{
+    self, Candidate, ClaimId, Instructions, Obstacle, Order, Step, Wait, Wanting, Why, intend,
+};
+use kube::Resource as _;
+
+use super::{
+    claimant::{Claimant, consumer, id},
+    claims::Claims,
+    error::ClaimError,
+    view::{Found, View},
+    writes::Among,
+};
+use crate::{chance, watch::key, write::Written};
+
+/// As many steps as are made without giving others their turn.
+const MOST_STEPS: usize = 12;
+
+/// One look at one consumer: what only its kind knows.
+pub(crate) trait Claiming: Sync {
+    /// The kind.
+    type Kind: Claimant;
+    /// How a look can fail.
+    type Error: From<ClaimError> + Send;
+
+    /// What every claim needs.
+    fn claims(&self) -> &Claims;
+
+    /// Whether it is to be left as it is.
+    fn is_on_hold(&self, object: &Self::Kind) -> bool;
+
+    /// What it wants of a host.
+    fn wanting(&self, object: &Self::Kind) -> Wanting;
+
+    /// What its host is told to be; nothing, while that can't be said.
+    fn instructions(&self, object: &Self::Kind) -> Option<Instructions>;
+
+    /// Where its hosts may be.
+    fn among<'a>(&self, object: &'a Self::Kind) -> Among<'a>;
+
+    /// Whether enough is known of what it stands among to begin or mend a claim; what ends one never waits.
+    fn is_known(&self) -> bool;
+
+    /// What stands in the way of looking for a host.
+    fn obstacle(&self, object: &Self::Kind) -> Option<Obstacle>;
+
+    /// What stands in the way of taking a host that was found.
+    fn last_obstacle(&self, object: &Self::Kind) -> impl Future<Output = Option<Obstacle>> + Send;
+
+    /// Why no host was found, from the counts.
+    fn in_vain(&self, wanting: &Wanting, counts: String) -> String;
+
+    /// Its host is its own: what is done then.
+    fn bound(
+        &self,
+        view: View<Self::Kind>,
+    ) -> impl Future<Output = Result<Turn<Self::Kind>, Self::Error>> + Send;
+}
+
+/// What a step leads to.
+pub(crate) enum Turn<K> {
+    /// Look again at once.
+    Again(View<K>),
+    /// Somebody was faster: read it all again.
+    Reread(Order),
+    /// That is all for now; this is to be said, and then looked at again.
+    Rest(View<K>, Rest),
+    /// Nothing is to be said.
+    Quiet,
+}
+
+impl<K> Turn<K> {
+    /// Look again at what was written; at everything, where somebody was faster.
+    pub(crate) fn again(view: Option<View<K>>) -> Self {
+        view.map_or(Self::Reread(Order::HostThenConsumer), Self::Again)
+    }
+}
+
+/// What is to be said of a consumer.
+pub(crate) enum Rest {
+    /// Something must be there first.
+    Blocked(Obstacle),
+    /// No host fits.
+    Searching(String),
+    /// It has a host.
+    Held,
+    /// Its host is paused.
+    HostPaused,
+    /// It had a host.
+    Lost,
+    /// Its host is being given back.
+    Releasing,
+}
+
+/// What became of a look.
+pub(crate) enum Looked<K> {
+    /// This is to be said.
+    Rest(View<K>, Rest),
+    /// Nothing is to be said.
+    Quiet,
+    /// Others were faster again and again.
+    Busy,
+}
+
+/// Makes one step after the other for as long as something is to be done at once.
+pub(crate) async fn steps<L: Claiming>(look: &L, object: Arc<L::Kind>) -> Result<Looked<L::Kind>, L::Error> {
+    let mut view = look.claims().cached(object);
+    for _ in 0..MOST_STEPS {
+        let key = key(view.object.as_ref());
+        match turn(look, view).await? {
+            Turn::Again(next) => view = next,
+            Turn::Reread(order) => match look.claims().read(&key, order).await? {
+                Some(next) => view = next,
+                None => return Ok(Looked::Quiet),
+            },
+            Turn::Rest(view, rest) => return Ok(Looked::Rest(view, rest)),
+            Turn::Quiet => return Ok(Looked::Quiet),
+        }
+    }
+    Ok(Looked::Busy)
+}
+
+/// The claim's next step, carried out.
+async fn turn<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<Turn<L::Kind>, L::Error> {
+    let object = view.object.clone();
+    let hosts_named = look.claims().referring(object.as_ref(), look.among(&object)).await?;
+    let referring: Vec<Candidate<'_>> = hosts_named.iter().map(|host| Candidate::new(host)).collect();
+    let wanting = look.wanting(&object);
+    let step = claim::next(
+        &consumer(object.as_ref(), look.is_on_hold(&object)),
+        &wanting.wish(),
+        view.order,
+        &view.host.intended(),
+        &referring,
+    );
+    drop(referring);
+    tracing::debug!(?step, live = view.live, "the claim's next step");
+    let deleting = object.meta().deletion_timestamp.is_some();
+    match step {
+        Step::Wait(Wait::OnHold | Wait::NothingHeld) => Ok(Turn::Quiet),
+        Step::Wait(Wait::HostOnHold) => Ok(Turn::Rest(view, Rest::HostPaused)),
+        Step::Wait(Wait::HostLost) => Ok(Turn::Rest(view, Rest::Lost)),
+        Step::Wait(Wait::Deprovisioning) if deleting => Ok(Turn::Rest(view, Rest::Releasing)),
+        Step::Wait(Wait::Deprovisioning) => {
+            let told = "Its last PhysicalHost is turned off and cleaned first".to_owned();
+            Ok(Turn::Rest(view, Rest::Searching(told)))
+        }
+        Step::Look(order) => Ok(Turn::Reread(order)),
+        Step::Bound => {
+            look.claims().register.stops_waiting(&id(object.as_ref()));
+            look.bound(view).await
+        }
+        Step::Choose => choose(look, view, wanting).await,
+        Step::WriteIntent(_, Why::Chosen | Why::FinalizerLost | Why::Adopted)
+        | Step::BindHost(_)
+        | Step::RestoreHost(_)
+            if !look.is_known() && !deleting =>
+        {
+            match look.obstacle(&object) {
+                Some(obstacle) => Ok(Turn::Rest(view, Rest::Blocked(obstacle))),
+                None => Ok(Turn::Quiet),
+            }
+        }
+        Step::WriteIntent(..)
+        | Step::DropIntent
+        | Step::LetGo
+        | Step::BindHost(_)
+        | Step::RestoreHost(_)
+        | Step::FenceHost(_)
+        | Step::ReleaseHost(_)
+        | Step::ReleaseStray { .. }
+            if !view.live =>
+        {
+            Ok(Turn::Reread(Order::HostThenConsumer))
+        }
+        step @ (Step::WriteIntent(..)
+        | Step::DropIntent
+        | Step::LetGo
+        | Step::BindHost(_)
+        | Step::RestoreHost(_)
+        | Step::FenceHost(_)
+        | Step::ReleaseHost(_)
+        | Step::ReleaseStray { .. }) => {
+            let instructions = look.instructions(&object);
+            Ok(carry_out(look.claims(), step, view, instructions.as_ref(), &wanting).await?)
+        }
+    }
+}
+
+async fn carry_out<K: Claimant>(
+    claims: &Claims,
+    step: Step,
+    view: View<K>,
+    instructions: Option<&Instructions>,
+    wanting: &Wanting,
+) -> Result<Turn<K>, ClaimError> {
+    let (object, writes) = (view.object.as_ref(), &claims.writes);
+    let written = match (&step, &view.host) {
+        (Step::WriteIntent(intent, _), _) => writes.write_intent(object, intent).await?,
+        (Step::DropIntent, _) => {
+            let written = writes.drop_intent(object).await?;
+            claims.free_choice(object);
+            written
+        }
+        (Step::LetGo, _) => {
+            return Ok(match writes.let_go(object).await? {
+                Written::To(_) => {
+                    claims.forget(&id(object));
+                    Turn::Quiet
+                }
+                Written::Stale => Turn::Reread(Order::ConsumerThenHost),
+            });
+        }
+        (Step::BindHost(claim) | Step::RestoreHost(claim), Found::There(host)) => {
+            let bound = writes.bind(host, object, claim, instructions, wanting.owner.as_deref()).await?;
+            return Ok(Turn::again(view.with_host(bound)));
+        }
+        (Step::ReleaseHost(claim), Found::There(host)) => {
+            let released = writes.release(host, claim).await?;
+            return Ok(Turn::again(view.with_host(released)));
+        }
+        (Step::FenceHost(claim), Found::There(host)) => {
+            let host_key = key(host.as_ref());
+            let fenced = writes.fence(&host_key, claim).await?;
+            let host = Found::new(host_key, fenced.map(Arc::new));
+            return Ok(Turn::Again(View { host, order: Order::ConsumerThenHost, ..view }));
+        }
+        (Step::ReleaseStray { namespace, name, claim_id }, _) => {
+            writes.release_stray(&(namespace.clone(), name.clone()), claim_id).await?;
+            return Ok(Turn::Rest(view, Rest::Held));
+        }
+        (
+            Step::BindHost(_)
+            | Step::RestoreHost(_)
+            | Step::ReleaseHost(_)
+            | Step::FenceHost(_)
+            | Step::Wait(_)
+            | Step::Look(_)
+            | Step::Bound
+            | Step::Choose,
+            Found::NotLooked | Found::Gone(_) | Found::There(_),
+        ) => return Ok(Turn::Quiet),
+    };
+    Ok(Turn::again(view.with_object(written)))
+}
+
+async fn choose<L: Claiming>(
+    look: &L,
+    view: View<L::Kind>,
+    wanting: Wanting,
+) -> Result<Turn<L::Kind>, L::Error> {
+    let (claims, object) = (look.claims(), view.object.clone());
+    let consumer = id(object.as_ref());
+    if let Some(obstacle) = look.obstacle(&object) {
+        claims.register.stops_waiting(&consumer);
+        return Ok(Turn::Rest(view, Rest::Blocked(obstacle)));
+    }
+    // First it waits, then it looks: what changes between the two wakes it.
+    let wanting = Arc::new(wanting);
+    claims.register.waits(&consumer, &wanting);
+    let hosts = claims.hosts.all();
+    let host = match claims.register.choose(&consumer, &wanting, &hosts) {
+        Ok(host) => host,
+        Err(counts) => return Ok(Turn::Rest(view, Rest::Searching(look.in_vain(&wanting, counts)))),
+    };
+    drop(hosts);
+    if let Some(obstacle) = look.last_obstacle(&object).await {
+        claims.free_choice(object.as_ref());
+        return Ok(Turn::Rest(view, Rest::Blocked(obstacle)));
+    }
+    let fresh = ClaimId::from_random(chance::bits().map_err(ClaimError::from)?);
+    let Step::WriteIntent(intent, _) = intend(&Candidate::new(&host), fresh) else {
+        return Ok(Turn::Quiet);
+    };
+    match claims.writes.write_intent(object.as_ref(), &intent).await? {
+        // The host was looked at before the consumer was written: as it must be for what binds.
+        Written::To(object) => Ok(Turn::Again(View {
+            object: Arc::from(object),
+            host: Found::There(host),
+            order: Order::HostThenConsumer,
+            live: true,
+        })),
+        Written::Stale => {
+            claims.free_choice(object.as_ref());
+            Ok(Turn::Reread(Order::HostThenConsumer))
+        }
+    }
+}

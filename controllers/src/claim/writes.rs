@@ -1,0 +1,175 @@
+//! Carries out the claim engine's steps: each one write, at the version that was looked at.
+
+use beskar7_api::{PhysicalHost, annotations};
+use beskar7_core::{
+    claim::{Candidate, ClaimId, Instructions, Intent},
+    host::moving::{block, block_for},
+};
+use kube::{
+    Api, Client, ResourceExt as _,
+    api::{ListParams, Patch, PatchParams},
+};
+use serde_json::{Value, json};
+
+use super::{
+    claimant::{Claimant, consumer},
+    error::{ClaimError, read, write},
+};
+use crate::{
+    watch::Key,
+    write::{Writable, Written, merge},
+};
+
+/// Where the hosts of a consumer may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Among<'a> {
+    /// In this namespace.
+    Namespace(&'a str),
+    /// Anywhere.
+    All,
+}
+
+/// Reads and writes for claims.
+#[derive(Clone)]
+pub(crate) struct Writes {
+    client: Client,
+}
+
+impl Writes {
+    pub(crate) fn new(client: Client) -> Self {
+        Self { client }
+    }
+
+    fn hosts(&self, namespace: &str) -> Api<PhysicalHost> {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+
+    /// The host as the API server has it.
+    pub(crate) async fn host(&self, (namespace, name): &Key) -> Result<Option<PhysicalHost>, ClaimError> {
+        self.hosts(namespace).get_opt(name).await.map_err(read)
+    }
+
+    /// The consumer as the API server has it.
+    pub(crate) async fn consumer<K: Claimant>(
+        &self,
+        (namespace, name): &Key,
+    ) -> Result<Option<K>, ClaimError> {
+        Api::namespaced(self.client.clone(), namespace).get_opt(name).await.map_err(read)
+    }
+
+    /// The hosts that name a consumer, as the API server has them.
+    pub(crate) async fn referring(
+        &self,
+        name: &str,
+        among: Among<'_>,
+    ) -> Result<Vec<PhysicalHost>, ClaimError> {
+        let named = ListParams::default().fields(&format!("spec.consumerRef.name={name}"));
+        let hosts = match among {
+            Among::Namespace(namespace) => self.hosts(namespace),
+            Among::All => Api::all(self.client.clone()),
+        };
+        Ok(hosts.list(&named).await.map_err(read)?.items)
+    }
+
+    /// The intent and our finalizer, in one patch.
+    pub(crate) async fn write_intent<K: Claimant>(
+        &self,
+        object: &K,
+        intent: &Intent,
+    ) -> Result<Written<K>, ClaimError> {
+        let mut metadata = json!({ "annotations": { annotations::CLAIM: intent.to_string() } });
+        let all = object.finalizers();
+        if object.meta().deletion_timestamp.is_none() && !all.iter().any(|name| name == K::FINALIZER) {
+            let all: Vec<&str> = all.iter().map(String::as_str).chain([K::FINALIZER]).collect();
+            add(&mut metadata, "finalizers", json!(all));
+        }
+        self.merge(object, json!({ "metadata": metadata })).await
+    }
+
+    /// The intent is dropped.
+    pub(crate) async fn drop_intent<K: Claimant>(&self, object: &K) -> Result<Written<K>, ClaimError> {
+        self.merge(object, json!({ "metadata": { "annotations": { annotations::CLAIM: null } } })).await
+    }
+
+    /// The intent and our finalizer are dropped: the consumer may go.
+    pub(crate) async fn let_go<K: Claimant>(&self, object: &K) -> Result<Written<K>, ClaimError> {
+        let rest: Vec<&String> = object.finalizers().iter().filter(|name| *name != K::FINALIZER).collect();
+        let annotations = json!({ annotations::CLAIM: null });
+        self.merge(object, json!({ "metadata": { "annotations": annotations, "finalizers": rest } })).await
+    }
+
+    /// The host is the consumer's, and is to be what that wants.
+    pub(crate) async fn bind<K: Claimant>(
+        &self,
+        host: &PhysicalHost,
+        object: &K,
+        claim: &ClaimId,
+        wanted: Option<&Instructions>,
+        owner: Option<&str>,
+    ) -> Result<Written<PhysicalHost>, ClaimError> {
+        let reference = consumer(object, false).identity.reference();
+        let mut spec = json!({ "consumerRef": reference, "claimID": claim.as_str() });
+        if let Some(wanted) = wanted {
+            add(&mut spec, "bootIsoSource", json!(wanted.boot_iso_source));
+            add(&mut spec, "boot", json!(wanted.boot));
+        }
+        let mut annotations = json!({ annotations::LAST_OWNER: owner });
+        if let Some(why) = block_for(host, claim.as_str()).filter(|_| wanted.is_some()) {
+            add(&mut annotations, annotations::BLOCK_MOVE, json!(why));
+        }
+        self.merge(host, json!({ "metadata": { "annotations": annotations }, "spec": spec })).await
+    }
+
+    /// The host is released: its claim ends when it is clean.
+    pub(crate) async fn release(
+        &self,
+        host: &PhysicalHost,
+        claim: &ClaimId,
+    ) -> Result<Written<PhysicalHost>, ClaimError> {
+        let mut annotations = json!({ annotations::RELEASE: claim.as_str() });
+        if let Some(why) = block(host) {
+            add(&mut annotations, annotations::BLOCK_MOVE, json!(why));
+        }
+        let spec = json!({ "consumerRef": null, "bootIsoSource": null, "boot": null });
+        self.merge(host, json!({ "metadata": { "annotations": annotations }, "spec": spec })).await
+    }
+
+    /// Another host, if it is still held under this claim.
+    pub(crate) async fn release_stray(&self, key: &Key, claim: &ClaimId) -> Result<(), ClaimError> {
+        let Some(host) = self.host(key).await? else { return Ok(()) };
+        if Candidate::new(&host).claim.claim_id == Some(claim.as_str()) {
+            // Lost to somebody else: it is looked at again.
+            let _written = self.release(&host, claim).await?;
+        }
+        Ok(())
+    }
+
+    /// Moves the host's version on, so that every older decision about it fails.
+    pub(crate) async fn fence(
+        &self,
+        (namespace, name): &Key,
+        claim: &ClaimId,
+    ) -> Result<Option<PhysicalHost>, ClaimError> {
+        let fence = json!({ "metadata": { "annotations": { annotations::FENCE: claim.as_str() } } });
+        match self.hosts(namespace).patch(name, &PatchParams::default(), &Patch::Merge(&fence)).await {
+            Ok(host) => Ok(Some(host)),
+            Err(kube::Error::Api(refusal)) if refusal.is_not_found() => Ok(None),
+            Err(error) => Err(write(error)),
+        }
+    }
+
+    /// Changes an object, at the version that was looked at.
+    pub(crate) async fn merge<K: Writable>(
+        &self,
+        object: &K,
+        change: Value,
+    ) -> Result<Written<K>, ClaimError> {
+        merge(&self.client, object, change).await.map_err(write)
+    }
+}
+
+fn add(object: &mut Value, name: &str, value: Value) {
+    if let Some(object) = object.as_object_mut() {
+        object.insert(name.to_owned(), value);
+    }
+}
