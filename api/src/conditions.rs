@@ -129,6 +129,8 @@ pub mod machine {
     pub const BINDING_PHYSICAL_HOST: &str = "BindingPhysicalHost";
     /// A PhysicalHost is bound.
     pub const PHYSICAL_HOST_BOUND: &str = "PhysicalHostBound";
+    /// A PhysicalHost of another namespace is bound, and no HostDeployPolicy allows it any more.
+    pub const NOT_AUTHORIZED: &str = "NotAuthorized";
     /// The host is paused, or moved away: nothing is done with it.
     pub const PHYSICAL_HOST_PAUSED: &str = "PhysicalHostPaused";
     /// It had a host and lost it; it gets no other.

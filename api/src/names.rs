@@ -35,6 +35,8 @@ pub mod annotations {
     pub const FENCE: &str = "beskar7.infrastructure.cluster.x-k8s.io/fence";
     /// On a PhysicalHost: whom it was last bound for. A hint for choosing, nothing else.
     pub const LAST_OWNER: &str = "beskar7.infrastructure.cluster.x-k8s.io/last-owner";
+    /// On a PhysicalHost: the HostDeployPolicy beside it under which another namespace has it.
+    pub const POLICY: &str = "beskar7.infrastructure.cluster.x-k8s.io/policy";
     /// On a PhysicalHost: this claim is released. Its consumer writes it, or a person though the consumer is gone.
     pub const RELEASE: &str = "beskar7.infrastructure.cluster.x-k8s.io/release";
     /// On a consumer that is being deleted: let it go though its host is not seen off and clean. The host stays back until

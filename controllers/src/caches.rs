@@ -2,19 +2,25 @@
 //! current.
 
 use beskar7_api::{
-    Beskar7Cluster, Beskar7Machine, Beskar7MachineTemplate, PhysicalHost, cluster_api, labels,
+    Beskar7Cluster, Beskar7Machine, Beskar7MachineTemplate, HostDeployPolicy, PhysicalHost, cluster_api,
+    labels,
 };
+use k8s_openapi::api::core::v1::Namespace;
 use kube::{
     Api, Client,
     core::{DeserializeGuard, NamespaceResourceScope},
     runtime::watcher,
 };
-use tokio::task::JoinSet;
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, unbounded_channel},
+    task::JoinSet,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     options::Options,
-    watch::{Cache, Feed, Watched},
+    tenancy::Tenancy,
+    watch::{Cache, Feed, Key, Watched},
 };
 
 /// A cache of every kind that the controllers look at; cheap to clone.
@@ -32,6 +38,8 @@ pub struct Caches {
     pub owner_machines: Cache<cluster_api::Machine>,
     /// Cluster API's Clusters.
     pub owner_clusters: Cache<cluster_api::Cluster>,
+    /// Who may have whose hosts.
+    pub tenancy: Tenancy,
 }
 
 impl Caches {
@@ -43,6 +51,7 @@ impl Caches {
         self.templates.filled().await;
         self.owner_machines.filled().await;
         self.owner_clusters.filled().await;
+        self.tenancy.filled().await;
     }
 }
 
@@ -60,6 +69,11 @@ pub struct Feeds {
     pub owner_machines: Feed<cluster_api::Machine>,
     /// Of Cluster API's Clusters.
     pub owner_clusters: Feed<cluster_api::Cluster>,
+    /// Of what opens hosts to others.
+    pub policies: Feed<HostDeployPolicy>,
+    /// Of those others; with `--namespace` there are none.
+    namespaces: Option<Feed<Namespace>>,
+    tenancy: Tenancy,
 }
 
 impl Feeds {
@@ -68,7 +82,17 @@ impl Feeds {
     pub fn new(client: &Client, options: &Options) -> Self {
         // Only what is ours carries the filter's label: a Machine is looked at because its Beskar7Machine is.
         let all = watcher::Config::default;
+        // Whether something is ours is said by hosts and claims, not by what opens the one to the other.
+        let policies = Feed::new("HostDeployPolicy", api(client, options), all());
+        let namespaces = match options.watch_namespace() {
+            Some(_) => None,
+            None => Some(Feed::new("Namespace", Api::all(client.clone()), all())),
+        };
+        let known = namespaces.as_ref().map_or_else(Cache::empty, Feed::cache);
         Self {
+            tenancy: Tenancy::new(policies.cache(), known),
+            policies,
+            namespaces,
             hosts: Feed::new("PhysicalHost", api(client, options), ours(options)),
             machines: Feed::new("Beskar7Machine", api(client, options), ours(options)),
             clusters: Feed::new("Beskar7Cluster", api(client, options), ours(options)),
@@ -88,7 +112,14 @@ impl Feeds {
             templates: self.templates.cache(),
             owner_machines: self.owner_machines.cache(),
             owner_clusters: self.owner_clusters.cache(),
+            tenancy: self.tenancy.clone(),
         }
+    }
+
+    /// The keys of namespaces that are there, new, changed or gone.
+    #[must_use]
+    pub fn namespace_changes(&self) -> UnboundedReceiver<Key> {
+        self.namespaces.as_ref().map_or_else(|| unbounded_channel().1, Feed::changes)
     }
 
     /// Begins to watch.
@@ -99,6 +130,10 @@ impl Feeds {
         self.templates.start(tasks, stop);
         self.owner_machines.start(tasks, stop);
         self.owner_clusters.start(tasks, stop);
+        self.policies.start(tasks, stop);
+        if let Some(namespaces) = &mut self.namespaces {
+            namespaces.start(tasks, stop);
+        }
     }
 }
 

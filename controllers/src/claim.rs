@@ -20,7 +20,7 @@ pub(crate) use self::{
     claims::Claims,
     turn::{Claiming, Looked, Rest, Turn, steps},
     view::{Found, View},
-    writes::{Among, Writes},
+    writes::Writes,
 };
 pub use self::{
     error::ClaimError,

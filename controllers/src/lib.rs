@@ -36,6 +36,7 @@ pub mod preflight;
 pub mod retry;
 pub mod run;
 pub mod tell;
+pub mod tenancy;
 pub mod watch;
 pub mod workloads;
 pub mod write;

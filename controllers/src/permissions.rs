@@ -149,6 +149,23 @@ const TABLE: &[Line] = &[
         place: Where::Watched,
         only_if: ALWAYS,
     },
+    // Who may have whose hosts.
+    Line {
+        group: GROUP,
+        resource: "hostdeploypolicies",
+        subresource: None,
+        verbs: READ,
+        place: Where::Watched,
+        only_if: ALWAYS,
+    },
+    Line {
+        group: "",
+        resource: "namespaces",
+        subresource: None,
+        verbs: READ,
+        place: Where::Cluster,
+        only_if: |options| options.watch_namespace().is_none(),
+    },
     // Applied on the server: made where it is not there.
     Line {
         group: GROUP,

@@ -76,8 +76,13 @@ impl<K: Watched> Cache<K> {
         }
     }
 
-    /// Of these objects, for tests that need no feed.
-    #[cfg(test)]
+    /// Of a kind that is not looked at.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self::of(Vec::new())
+    }
+
+    /// Of these objects, which do not change.
     pub(crate) fn of(objects: Vec<K>) -> Self {
         let mut writer = Writer::new(());
         let applied = objects.into_iter().map(Event::InitApply);

@@ -45,6 +45,8 @@ mod parameters;
 mod physical_hosts;
 #[path = "manager/place.rs"]
 mod place;
+#[path = "manager/pools.rs"]
+mod pools;
 #[path = "manager/promises.rs"]
 mod promises;
 #[path = "manager/provisioning.rs"]

@@ -24,4 +24,5 @@ pub mod host;
 pub mod kernel_line;
 pub mod machine;
 pub mod policy;
+pub mod pool;
 pub mod template;

@@ -17,5 +17,5 @@ pub use self::{
     bootstrap::{BootstrapData, Kind, bootstrap_secret},
     gate::{Owner, Surroundings, obstacle, on_hold},
     standing::{Course, Decision, decide, provider_id},
-    wanting::{Kept, reserved_for, wanting},
+    wanting::{Kept, place, reserved_for, wanting},
 };

@@ -1,6 +1,6 @@
 //! Reads what a decision about a cluster needs: from the caches what is watched, from the API server what is not.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use beskar7_api::{
     Beskar7Cluster, PhysicalHost,
@@ -22,6 +22,7 @@ pub(super) struct Seen {
     owner: Option<Arc<cluster_api::Cluster>>,
     control_plane: ControlPlane,
     machines: Vec<Arc<Machine>>,
+    open: BTreeSet<String>,
     hosts: Vec<Arc<PhysicalHost>>,
 }
 
@@ -32,6 +33,7 @@ impl Seen {
             owner: owner(cluster, self.owner.as_deref()),
             control_plane: self.control_plane.clone(),
             machines: self.machines.iter().map(AsRef::as_ref).collect(),
+            open: self.open.clone(),
             hosts: self.hosts.iter().map(AsRef::as_ref).collect(),
         }
     }
@@ -58,7 +60,12 @@ pub(super) async fn observe(
     let hosts = match cluster.metadata.deletion_timestamp {
         // What the cache does not show yet would stay kept for a cluster that is gone.
         Some(_) => {
-            listed(client, &namespace).await.map_err(|error| ReconcileError::Hosts(Box::new(error)))?
+            let mut hosts = Vec::new();
+            for namespace in namespaces(cluster) {
+                let some = listed(client, namespace).await;
+                hosts.extend(some.map_err(|error| ReconcileError::Hosts(Box::new(error)))?);
+            }
+            hosts
         }
         None => cached(caches, cluster, written),
     };
@@ -68,7 +75,8 @@ pub(super) async fn observe(
         Some(named) => control_planes.read(&namespace, named).await,
         None => ControlPlane::Unread(Unread::NotAsked),
     };
-    Ok(Seen { owner: owner_, control_plane, machines, hosts })
+    let open = caches.tenancy.open_to(&namespace);
+    Ok(Seen { owner: owner_, control_plane, machines, open, hosts })
 }
 
 fn owner<'a>(cluster: &'a Beskar7Cluster, found: Option<&'a cluster_api::Cluster>) -> Owner<'a> {
@@ -84,15 +92,22 @@ fn cached(
     cluster: &Beskar7Cluster,
     written: &[Arc<PhysicalHost>],
 ) -> Vec<Arc<PhysicalHost>> {
-    let (mine, namespace) = (reservation(cluster), cluster.metadata.namespace.as_deref());
+    let (mine, namespaces) = (reservation(cluster), namespaces(cluster));
     let ours = |host: &Arc<PhysicalHost>| {
-        host.metadata.namespace.as_deref() == namespace || host.spec.reserved_for.as_ref() == Some(&mine)
+        host.metadata.namespace.as_deref().is_some_and(|there| namespaces.contains(there))
+            || host.spec.reserved_for.as_ref() == Some(&mine)
     };
     let newer = |host: Arc<PhysicalHost>| {
         let written = written.iter().rev().find(|written| key(written.as_ref()) == key(host.as_ref()));
         written.cloned().unwrap_or(host)
     };
     caches.hosts.all().into_iter().filter(ours).map(newer).collect()
+}
+
+/// Where the hosts of a cluster may be.
+fn namespaces(cluster: &Beskar7Cluster) -> BTreeSet<&str> {
+    let pool = cluster.spec.host_pool.as_ref().and_then(|pool| pool.namespace.as_deref());
+    cluster.metadata.namespace.as_deref().into_iter().chain(pool).collect()
 }
 
 /// The hosts of a namespace, from the API server. One that can't be read is left out, as everywhere.

@@ -1,6 +1,9 @@
 //! Who is looked at when: turns changes of Clusters, Machines and hosts into the keys of the clusters that they concern.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use beskar7_api::{Beskar7Cluster, PhysicalHost};
 use beskar7_core::cluster::{concerned_by_host, concerned_by_machine, owner_name};
@@ -19,6 +22,8 @@ pub struct Wakes {
     owners: UnboundedReceiver<Key>,
     machines: UnboundedReceiver<Key>,
     hosts: UnboundedReceiver<Key>,
+    policies: UnboundedReceiver<Key>,
+    namespaces: UnboundedReceiver<Key>,
     keys: UnboundedSender<Key>,
     /// The hosts as they were when they last changed. These are the cache's own, so they cost next to nothing.
     before: HashMap<Key, Arc<PhysicalHost>>,
@@ -35,6 +40,8 @@ impl Wakes {
             owners: feeds.owner_clusters.changes(),
             machines: feeds.owner_machines.changes(),
             hosts: feeds.hosts.changes(),
+            policies: feeds.policies.changes(),
+            namespaces: feeds.namespace_changes(),
             keys,
             before: HashMap::new(),
         };
@@ -50,6 +57,10 @@ impl Wakes {
                 Some(key) = self.owners.recv() => self.wake_those(|cluster| is_owner(&key, cluster)),
                 Some(key) = self.machines.recv() => self.machine(&key),
                 Some(key) = self.hosts.recv() => self.host(key),
+                Some((there, _)) = self.policies.recv() => self.wake_those(|cluster| pool(cluster) == Some(&there)),
+                Some((_, name)) = self.namespaces.recv() => {
+                    self.wake_those(|cluster| pool(cluster).is_some() && cluster.metadata.namespace.as_ref() == Some(&name));
+                }
                 else => {
                     stop.cancelled().await;
                     return;
@@ -71,7 +82,11 @@ impl Wakes {
             Some(after) => self.before.insert(key, after.clone()),
             None => self.before.remove(&key),
         };
-        self.wake_those(|cluster| concerned_by_host(cluster, before.as_deref(), after.as_deref()));
+        let caches = self.caches.clone();
+        self.wake_those(|cluster| {
+            let open = open_to(&caches, cluster);
+            concerned_by_host(cluster, before.as_deref(), after.as_deref(), &open)
+        });
     }
 
     fn wake_those(&self, are_concerned: impl Fn(&Beskar7Cluster) -> bool) {
@@ -84,6 +99,17 @@ impl Wakes {
         // Nobody listens any more when everything ends.
         let _ended = self.keys.send(key);
     }
+}
+
+/// The namespace that its pool is in, where it says so.
+fn pool(cluster: &Beskar7Cluster) -> Option<&String> {
+    cluster.spec.host_pool.as_ref()?.namespace.as_ref()
+}
+
+/// The other namespaces that let a cluster's own have hosts; who names no pool needs none of them.
+fn open_to(caches: &Caches, cluster: &Beskar7Cluster) -> BTreeSet<String> {
+    let own = cluster.metadata.namespace.as_deref().unwrap_or_default();
+    pool(cluster).map(|_| caches.tenancy.open_to(own)).unwrap_or_default()
 }
 
 fn is_owner((namespace, name): &Key, cluster: &Beskar7Cluster) -> bool {

@@ -1,15 +1,22 @@
 //! One look at one machine's claim: what only a Beskar7Machine knows.
 
-use beskar7_api::{Beskar7Machine, annotations, finalizers, physical_host::Reservation};
+use std::collections::BTreeSet;
+
+use beskar7_api::{
+    Beskar7Machine, PhysicalHost, annotations, finalizers, host_deploy_policy::OnRevoke,
+    physical_host::Reservation,
+};
 use beskar7_core::{
-    claim::{Candidate, Instructions, Obstacle, Wanting},
+    claim::{Candidate, Instructions, Intent, Obstacle, Order, Step, Wanting, revoke},
     host::{
         heard::{Heard, Word},
         hold::Progress,
     },
     machine::{
-        BootstrapData, Kept, bootstrap_secret, obstacle, on_hold, order, provider_id, reserved_for, wanting,
+        BootstrapData, Kept, bootstrap_secret, obstacle, on_hold, order, place, provider_id, reserved_for,
+        wanting,
     },
+    pool::closed,
 };
 use kube::ResourceExt as _;
 use serde_json::json;
@@ -18,7 +25,7 @@ use super::{KIND, around::Around, error::ReconcileError, reconcile::Context};
 use crate::{
     bootstrap_data,
     causes::causes,
-    claim::{Among, Claimant, Claiming, Claims, Found, Rest, Turn, View, consumer},
+    claim::{Claimant, Claiming, Claims, Found, Rest, Turn, View, consumer},
     clock::now,
 };
 
@@ -31,10 +38,23 @@ impl Claimant for Beskar7Machine {
     }
 }
 
+/// Whether a machine may have the host that it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It may.
+    Allowed,
+    /// No policy lets it any more, and the one that did lets it keep what it has.
+    Tolerated,
+    /// No policy lets it any more, and the one that did takes back what it has.
+    Revoked,
+}
+
 /// One look at one machine.
 pub(super) struct Look<'a> {
     pub(super) context: &'a Context,
     pub(super) around: &'a Around,
+    /// The other namespaces that let its own have hosts.
+    pub(super) open: BTreeSet<String>,
 }
 
 impl Look<'_> {
@@ -49,6 +69,32 @@ impl Look<'_> {
             Ok(bootstrap_data::Found::Absent) => BootstrapData::Absent(name),
             Err(error) => BootstrapData::Unreadable { name, error: causes(&error) },
         }
+    }
+
+    /// Whether the machine may have its host.
+    pub(super) fn standing(&self, machine: &Beskar7Machine, host: &PhysicalHost) -> Standing {
+        let (there, own) = (host.metadata.namespace.as_deref().unwrap_or_default(), namespace(machine));
+        if there == own || self.open.contains(there) {
+            return Standing::Allowed;
+        }
+        let under = host.annotations().get(annotations::POLICY).map(String::as_str);
+        match self.context.caches.tenancy.on_revoke(there, under) {
+            OnRevoke::Keep => Standing::Tolerated,
+            OnRevoke::Release => Standing::Revoked,
+        }
+    }
+
+    /// Gives up a host that it may not have any more: what gives up reads the machine first.
+    async fn revoke(&self, view: View<Beskar7Machine>) -> Result<Turn<Beskar7Machine>, ReconcileError> {
+        if !view.live || view.order != Order::ConsumerThenHost {
+            return Ok(Turn::Reread(Order::ConsumerThenHost));
+        }
+        let intent = view.object.annotations().get(annotations::CLAIM).and_then(|text| Intent::parse(text));
+        let Some(Step::WriteIntent(given_up, _)) = intent.as_ref().map(revoke) else {
+            return Ok(Turn::Quiet);
+        };
+        let written = self.claims().writes.write_intent(view.object.as_ref(), &given_up).await?;
+        Ok(Turn::again(view.with_object(written)))
     }
 
     /// What became of the host that is kept for a machine's cluster, if one is known. That this machine holds it itself
@@ -77,17 +123,13 @@ impl Claiming for Look<'_> {
 
     fn wanting(&self, machine: &Beskar7Machine) -> Wanting {
         let (around, ordered) = (self.around.view(), order(&machine.spec, self.context.delivery).ok());
-        let mut wanting = wanting(machine, &around, ordered.as_ref());
+        let mut wanting = wanting(machine, &around, ordered.as_ref(), &self.open);
         wanting.reservation = reserved_for(&around, |mine| self.kept(mine, machine));
         wanting
     }
 
     fn instructions(&self, machine: &Beskar7Machine) -> Option<Instructions> {
         order(&machine.spec, self.context.delivery).ok().map(|order| order.instructions)
-    }
-
-    fn among<'a>(&self, machine: &'a Beskar7Machine) -> Among<'a> {
-        Among::Namespace(machine.metadata.namespace.as_deref().unwrap_or_default())
     }
 
     fn is_known(&self) -> bool {
@@ -103,19 +145,29 @@ impl Claiming for Look<'_> {
         self.bootstrap_data(machine).await.obstacle(given)
     }
 
-    fn in_vain(&self, wanting: &Wanting, counts: String) -> String {
+    fn in_vain(&self, machine: &Beskar7Machine, wanting: &Wanting, counts: String) -> String {
         match wanting.namespaces.is_empty() {
-            true => "It wants hosts of another namespace, which this version can't give it: leave \
-                     hostPool.namespace and hostSelector.inNamespace empty"
-                .to_owned(),
+            true => closed(&place(machine, &self.around.view()), namespace(machine)),
             false => counts,
         }
+    }
+
+    fn policy(&self, machine: &Beskar7Machine, host: &PhysicalHost) -> Option<String> {
+        let (there, own) = (host.metadata.namespace.as_deref().unwrap_or_default(), namespace(machine));
+        if there == own {
+            return None;
+        }
+        let terms = self.context.caches.tenancy.terms(there, own)?;
+        Some(terms.policy.to_string())
     }
 
     /// Once its host was seen to boot, the machine gets its identity.
     async fn bound(&self, view: View<Beskar7Machine>) -> Result<Turn<Beskar7Machine>, ReconcileError> {
         let Found::There(host) = &view.host else { return Ok(Turn::Quiet) };
         let (machine, writes) = (view.object.as_ref(), &self.context.claims.writes);
+        if self.standing(machine, host) == Standing::Revoked {
+            return self.revoke(view).await;
+        }
         let claim = host.spec.claim_id.as_deref().unwrap_or_default();
         if Progress::of(host, claim) == Progress::Seen && machine.spec.provider_id.is_none() {
             let identity = json!({ "spec": { "providerID": provider_id(host) } });
@@ -132,4 +184,8 @@ impl Claiming for Look<'_> {
         }
         Ok(Turn::Rest(view, Rest::Held))
     }
+}
+
+fn namespace(machine: &Beskar7Machine) -> &str {
+    machine.metadata.namespace.as_deref().unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use beskar7_api::{Beskar7Machine, annotations};
+use beskar7_api::{Beskar7Machine, PhysicalHost, annotations};
 use beskar7_core::{
     claim::Obstacle,
     delivery::Delivery,
@@ -12,7 +12,14 @@ use jiff::Timestamp;
 use kube::{Client, ResourceExt as _, runtime::controller::Action};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{KIND, NAME, around::Around, error::ReconcileError, look::Look, node::Sighting, report::report};
+use super::{
+    KIND, NAME,
+    around::Around,
+    error::ReconcileError,
+    look::{Look, Standing},
+    node::Sighting,
+    report::report,
+};
 use crate::{
     caches::Caches,
     claim::{self, Claims, ConsumerId, Looked, Register, Rest, View, Writes, id, intent},
@@ -58,6 +65,8 @@ pub struct Shared {
     pub freed: UnboundedSender<Key>,
     /// The clusters that machines become Nodes of.
     pub workloads: Arc<Workloads>,
+    /// The only namespace that is looked into, where there is one.
+    pub namespace: Option<String>,
 }
 
 impl Context {
@@ -67,10 +76,10 @@ impl Context {
         client: Client,
         recorder: Recorder,
         metrics: Metrics,
-        Shared { caches, register, freed, workloads }: Shared,
+        Shared { caches, register, freed, workloads, namespace }: Shared,
         (sync_period, release_patience, delivery): (Duration, Duration, Delivery),
     ) -> Self {
-        let writes = Writes::new(client.clone());
+        let writes = Writes::new(client.clone(), namespace);
         Self {
             claims: Claims { writes, register, hosts: caches.hosts.clone(), freed },
             client,
@@ -94,11 +103,16 @@ impl Context {
         let around = Around::of(&machine, &self.caches);
         if let Some(why) = on_hold(&machine, around.cluster()) {
             self.claims.register.stops_waiting(&id(machine.as_ref()));
-            return self.say(&machine, &Course::Paused(&why), None, Action::await_change()).await;
+            return self.say(&machine, &Course::Paused(&why), (None, None), Action::await_change()).await;
         }
-        let look = Look { context: self, around: &around };
+        let open = self.caches.tenancy.open_to(&machine.namespace().unwrap_or_default());
+        let look = Look { context: self, around: &around, open };
         match claim::steps(&look, machine).await? {
-            Looked::Rest(view, rest) => self.rest(&view, &rest, &around).await,
+            Looked::Rest(view, rest) => {
+                let standing = view.host.host().map(|host| look.standing(&view.object, host));
+                let tolerated = standing == Some(Standing::Tolerated);
+                self.rest(&view, &rest, &around, tolerated).await
+            }
             Looked::Quiet => Ok(Action::await_change()),
             Looked::Busy => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
         }
@@ -109,16 +123,18 @@ impl Context {
         view: &View<Beskar7Machine>,
         rest: &Rest,
         around: &Around,
+        tolerated: bool,
     ) -> Result<Action, ReconcileError> {
         let (machine, host) = (view.object.as_ref(), view.host.host());
         let name = intent(machine).map(|(namespace, name)| format!("{namespace}/{name}")).unwrap_or_default();
-        let mut sighting = None;
+        let (mut sighting, mut allowed) = (None, true);
         let (course, action) = match (rest, host) {
             (Rest::Blocked(obstacle), _) => {
                 (Course::Blocked(obstacle), self.after_obstacle(machine, obstacle))
             }
             (Rest::Searching(counts), _) => (Course::Searching(counts), Action::await_change()),
             (Rest::Held, Some(host)) => {
+                allowed = !tolerated;
                 sighting = self.sight(machine, host, around);
                 let again = sighting.as_ref().and_then(|found| self.write_node(machine, around, found));
                 (Course::Held(host), again.map_or_else(|| self.resync(), Action::requeue))
@@ -132,17 +148,21 @@ impl Context {
                 (Course::Releasing { host, overdue: left.is_none() }, action)
             }
         };
-        self.say(machine, &course, sighting.as_ref(), action).await
+        let tolerated = host.filter(|_| !allowed);
+        self.say(machine, &course, (sighting.as_ref(), tolerated), action).await
     }
 
     async fn say(
         &self,
         machine: &Beskar7Machine,
         course: &Course<'_>,
-        node: Option<&Sighting>,
+        (node, tolerated): (Option<&Sighting>, Option<&PhysicalHost>),
         action: Action,
     ) -> Result<Action, ReconcileError> {
         let mut decision = machine::decide(machine, course, now());
+        if let Some(host) = tolerated {
+            decision = decision.tolerated(machine, host, now());
+        }
         if let Some(node) = node {
             decision = decision.with_node(machine, &node.finding, node.needs_people, now());
         }

@@ -1,6 +1,9 @@
 //! Who is to look again when something changes.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use beskar7_api::{PhysicalHost, annotations};
 use kube::ResourceExt as _;
@@ -21,6 +24,8 @@ pub struct Wakes {
     owner_machines: UnboundedReceiver<Key>,
     owner_clusters: UnboundedReceiver<Key>,
     clusters: UnboundedReceiver<Key>,
+    policies: UnboundedReceiver<Key>,
+    namespaces: UnboundedReceiver<Key>,
     freed: UnboundedReceiver<Key>,
     /// What was last seen of a Cluster and of its Beskar7Cluster: most of their changes concern no machine.
     seen: HashMap<Key, Gist>,
@@ -47,6 +52,8 @@ impl Wakes {
             owner_machines: feeds.owner_machines.changes(),
             owner_clusters: feeds.owner_clusters.changes(),
             clusters: feeds.clusters.changes(),
+            policies: feeds.policies.changes(),
+            namespaces: feeds.namespace_changes(),
             freed,
             seen: HashMap::new(),
         };
@@ -70,6 +77,8 @@ impl Wakes {
                 Some(machine) = self.owner_machines.recv() => vec![machine],
                 Some(cluster) = self.owner_clusters.recv() => self.of_cluster(&cluster, &caches),
                 Some(cluster) = self.clusters.recv() => self.of_infrastructure(&cluster, &caches),
+                Some((there, _)) = self.policies.recv() => machines(register.concerned_by_policy(&there)),
+                Some((_, name)) = self.namespaces.recv() => machines(register.concerned_by_namespace(&name)),
                 () = stop.cancelled() => return,
                 else => return,
             };
@@ -131,8 +140,12 @@ fn own(machine: Key, caches: &Caches, register: &Register) -> Vec<Key> {
 fn of_host(host: &Key, caches: &Caches, register: &Register) -> Vec<Key> {
     let found = caches.hosts.get(host);
     let holder = found.as_deref().and_then(holder);
-    let concerned = register.saw_host(host, found.as_deref(), holder);
-    concerned.into_iter().filter(|consumer| consumer.kind == KIND).map(|consumer| consumer.key).collect()
+    machines(register.saw_host(host, found.as_deref(), holder))
+}
+
+/// Those among consumers that are machines.
+fn machines(consumers: BTreeSet<ConsumerId>) -> Vec<Key> {
+    consumers.into_iter().filter(|consumer| consumer.kind == KIND).map(|consumer| consumer.key).collect()
 }
 
 /// The Beskar7Machine that a host names.

@@ -69,7 +69,7 @@ async fn look(template: &Beskar7MachineTemplate, context: &Context) -> Result<Ac
     if left_alone(template, place.cluster()) {
         return Ok(Action::await_change());
     }
-    let Some(offering) = place.offering(template, context.delivery) else {
+    let Some(offering) = place.offering(template, context.delivery, &context.caches) else {
         return Ok(Action::await_change());
     };
     let hosts = context.caches.hosts.all();
@@ -123,11 +123,17 @@ impl Place {
     }
 
     /// What the machines of a template want, where that can be said.
-    pub(super) fn offering(&self, template: &Beskar7MachineTemplate, delivery: Delivery) -> Option<Offering> {
+    pub(super) fn offering(
+        &self,
+        template: &Beskar7MachineTemplate,
+        delivery: Delivery,
+        caches: &Caches,
+    ) -> Option<Offering> {
+        let open = caches.tenancy.open_to(template.metadata.namespace.as_deref().unwrap_or_default());
         match self {
-            Self::Alone => Some(Offering::new(template, None, delivery)),
+            Self::Alone => Some(Offering::new(template, None, delivery, &open)),
             Self::Unknown(_) => None,
-            Self::Of(_, ours) => Some(Offering::new(template, Some(ours), delivery)),
+            Self::Of(_, ours) => Some(Offering::new(template, Some(ours), delivery, &open)),
         }
     }
 }

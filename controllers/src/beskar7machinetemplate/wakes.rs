@@ -33,6 +33,8 @@ pub struct Wakes {
     owners: UnboundedReceiver<Key>,
     clusters: UnboundedReceiver<Key>,
     hosts: UnboundedReceiver<Key>,
+    policies: UnboundedReceiver<Key>,
+    namespaces: UnboundedReceiver<Key>,
     keys: UnboundedSender<Key>,
     /// The hosts as they were when they last changed. These are the cache's own, so they cost next to nothing.
     before: HashMap<Key, Arc<PhysicalHost>>,
@@ -56,6 +58,8 @@ impl Wakes {
             owners: feeds.owner_clusters.changes(),
             clusters: feeds.clusters.changes(),
             hosts: feeds.hosts.changes(),
+            policies: feeds.policies.changes(),
+            namespaces: feeds.namespace_changes(),
             keys,
             before: HashMap::new(),
             owner_generations: HashMap::new(),
@@ -87,6 +91,11 @@ impl Wakes {
                     }
                 }
                 Some(key) = self.hosts.recv() => self.host(key),
+                // Few, and seldom: which template they concern is not worth the question.
+                Some(_) = self.policies.recv() => self.wake_those(|_| true),
+                Some((_, name)) = self.namespaces.recv() => {
+                    self.wake_those(|template| template.metadata.namespace.as_ref() == Some(&name));
+                }
                 else => {
                     stop.cancelled().await;
                     return;
@@ -103,7 +112,7 @@ impl Wakes {
         };
         let (caches, delivery) = (self.caches.clone(), self.delivery);
         self.wake_those(|template| {
-            let offering = Place::of(template, &caches).offering(template, delivery);
+            let offering = Place::of(template, &caches).offering(template, delivery, &caches);
             offering.is_some_and(|one| concerned_by_host(&one, before.as_deref(), after.as_deref()))
         });
     }

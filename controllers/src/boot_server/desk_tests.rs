@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::watch::Cache;
+use crate::{tenancy::Tenancy, watch::Cache};
 
 /// How many requests are under way at the stand-in for the API server, and how many were at most.
 #[derive(Default)]
@@ -95,6 +95,7 @@ async fn desk(count: usize, client: Client) -> BootDesk {
         clusters: Cache::of(Vec::new()),
         templates: Cache::of(Vec::new()),
         owner_clusters: Cache::of(Vec::new()),
+        tenancy: Tenancy::new(Cache::of(Vec::new()), Cache::of(Vec::new())),
     };
     let upstreams = Upstreams::new(&UpstreamSettings::default()).unwrap();
     let presenter = Presenter::new("http://b", Key::new(&[1; 32]).unwrap(), upstreams);

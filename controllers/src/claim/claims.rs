@@ -11,7 +11,7 @@ use super::{
     claimant::{Claimant, id, intent},
     error::ClaimError,
     view::{Found, View},
-    writes::{Among, Writes},
+    writes::Writes,
 };
 use crate::watch::{Cache, Key, key};
 
@@ -59,10 +59,9 @@ impl Claims {
     pub(super) async fn referring<K: Claimant>(
         &self,
         object: &K,
-        among: Among<'_>,
     ) -> Result<Vec<Arc<PhysicalHost>>, ClaimError> {
         if object.meta().deletion_timestamp.is_some() && intent(object).is_none() {
-            let found = self.writes.referring(&key(object).1, among).await?;
+            let found = self.writes.referring(&key(object).1).await?;
             return Ok(found.into_iter().map(Arc::new).collect());
         }
         let named = self.register.held_by(&id(object));

@@ -135,6 +135,22 @@ impl Register {
         concerned
     }
 
+    /// A policy beside the hosts of a namespace came, changed or went: who is to look again. Who waits may have got a
+    /// host by it, and who holds one there may have lost the right to it.
+    pub fn concerned_by_policy(&self, hosts_in: &str) -> BTreeSet<ConsumerId> {
+        let inner = self.lock();
+        let holding =
+            inner.holder.iter().filter(|((there, _), holder)| there == hosts_in && holder.key.0 != *there);
+        inner.waiting.keys().chain(holding.map(|(_, holder)| holder)).cloned().collect()
+    }
+
+    /// A namespace changed: who in it is to look again, as what it may have may have changed.
+    pub fn concerned_by_namespace(&self, name: &str) -> BTreeSet<ConsumerId> {
+        let inner = self.lock();
+        let elsewhere = inner.holder.iter().filter(|((there, _), _)| there != name).map(|(_, holder)| holder);
+        inner.waiting.keys().chain(elsewhere).filter(|consumer| consumer.key.0 == name).cloned().collect()
+    }
+
     /// The hosts that name a consumer, as they were last seen.
     pub fn held_by(&self, consumer: &ConsumerId) -> Vec<Key> {
         self.lock().holds.get(consumer).into_iter().flatten().cloned().collect()

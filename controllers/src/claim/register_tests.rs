@@ -55,7 +55,7 @@ fn wanting(zone: Option<&str>) -> Arc<Wanting> {
     }))
     .unwrap();
     let around = Surroundings { owner: Owner::There(&owner), cluster: None, infrastructure: None };
-    Arc::new(machine::wanting(&machine, &around, None))
+    Arc::new(machine::wanting(&machine, &around, None, &BTreeSet::new()))
 }
 
 fn names(woken: BTreeSet<ConsumerId>) -> Vec<String> {
@@ -148,4 +148,18 @@ fn those_who_refer_to_a_host_are_woken_whatever_changed() {
     assert_eq!(seen(None), ["intends"]);
     register.saw_consumer(&id("intends"), None);
     assert_eq!(names(register.saw_host(&host_key("h"), None, None)), Vec::<String>::new());
+}
+
+#[test]
+fn a_policy_or_a_namespace_that_changed_wakes_who_waits_and_who_holds_by_it() {
+    let register = Register::default();
+    let elsewhere =
+        |name: &str| ConsumerId { kind: "Beskar7Machine", key: ("tenant".to_owned(), name.to_owned()) };
+    register.waits(&id("waits"), &wanting(None));
+    register.saw_host(&host_key("h"), Some(&claimed("h")), Some(elsewhere("holds")));
+    register.saw_host(&host_key("own"), Some(&claimed("own")), Some(id("at-home")));
+    assert_eq!(names(register.concerned_by_policy("metal")), ["waits", "holds"]);
+    assert_eq!(names(register.concerned_by_policy("lab")), ["waits"]);
+    assert_eq!(names(register.concerned_by_namespace("tenant")), ["holds"]);
+    assert_eq!(names(register.concerned_by_namespace("metal")), ["waits"]);
 }

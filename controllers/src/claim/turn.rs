@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use beskar7_api::PhysicalHost;
 use beskar7_core::claim::{
     self, Candidate, ClaimId, Instructions, Obstacle, Order, Step, Wait, Wanting, Why, intend,
 };
@@ -12,7 +13,7 @@ use super::{
     claims::Claims,
     error::ClaimError,
     view::{Found, View},
-    writes::Among,
+    writes::Terms,
 };
 use crate::{chance, watch::key, write::Written};
 
@@ -38,9 +39,6 @@ pub(crate) trait Claiming: Sync {
     /// What its host is told to be; nothing, while that can't be said.
     fn instructions(&self, object: &Self::Kind) -> Option<Instructions>;
 
-    /// Where its hosts may be.
-    fn among<'a>(&self, object: &'a Self::Kind) -> Among<'a>;
-
     /// Whether enough is known of what it stands among to begin or mend a claim; what ends one never waits.
     fn is_known(&self) -> bool;
 
@@ -51,7 +49,10 @@ pub(crate) trait Claiming: Sync {
     fn last_obstacle(&self, object: &Self::Kind) -> impl Future<Output = Option<Obstacle>> + Send;
 
     /// Why no host was found, from the counts.
-    fn in_vain(&self, wanting: &Wanting, counts: String) -> String;
+    fn in_vain(&self, object: &Self::Kind, wanting: &Wanting, counts: String) -> String;
+
+    /// The policy that lets it have a host, where it needs one.
+    fn policy(&self, object: &Self::Kind, host: &PhysicalHost) -> Option<String>;
 
     /// Its host is its own: what is done then.
     fn bound(
@@ -126,7 +127,7 @@ pub(crate) async fn steps<L: Claiming>(look: &L, object: Arc<L::Kind>) -> Result
 /// The claim's next step, carried out.
 async fn turn<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<Turn<L::Kind>, L::Error> {
     let object = view.object.clone();
-    let hosts_named = look.claims().referring(object.as_ref(), look.among(&object)).await?;
+    let hosts_named = look.claims().referring(object.as_ref()).await?;
     let referring: Vec<Candidate<'_>> = hosts_named.iter().map(|host| Candidate::new(host)).collect();
     let wanting = look.wanting(&object);
     let step = claim::next(
@@ -184,8 +185,12 @@ async fn turn<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<Turn<L::Kind
         | Step::FenceHost(_)
         | Step::ReleaseHost(_)
         | Step::ReleaseStray { .. }) => {
-            let instructions = look.instructions(&object);
-            Ok(carry_out(look.claims(), step, view, instructions.as_ref(), &wanting).await?)
+            let terms = Terms {
+                instructions: look.instructions(&object),
+                owner: wanting.owner,
+                policy: view.host.host().and_then(|host| look.policy(&object, host)),
+            };
+            Ok(carry_out(look.claims(), step, view, &terms).await?)
         }
     }
 }
@@ -194,8 +199,7 @@ async fn carry_out<K: Claimant>(
     claims: &Claims,
     step: Step,
     view: View<K>,
-    instructions: Option<&Instructions>,
-    wanting: &Wanting,
+    terms: &Terms,
 ) -> Result<Turn<K>, ClaimError> {
     let (object, writes) = (view.object.as_ref(), &claims.writes);
     let written = match (&step, &view.host) {
@@ -215,7 +219,7 @@ async fn carry_out<K: Claimant>(
             });
         }
         (Step::BindHost(claim) | Step::RestoreHost(claim), Found::There(host)) => {
-            let bound = writes.bind(host, object, claim, instructions, wanting.owner.as_deref()).await?;
+            let bound = writes.bind(host, object, claim, terms).await?;
             return Ok(Turn::again(view.with_host(bound)));
         }
         (Step::ReleaseHost(claim), Found::There(host)) => {
@@ -264,7 +268,7 @@ async fn choose<L: Claiming>(
     let hosts = claims.hosts.all();
     let host = match claims.register.choose(&consumer, &wanting, &hosts) {
         Ok(host) => host,
-        Err(counts) => return Ok(Turn::Rest(view, Rest::Searching(look.in_vain(&wanting, counts)))),
+        Err(counts) => return Ok(Turn::Rest(view, Rest::Searching(look.in_vain(&object, &wanting, counts)))),
     };
     drop(hosts);
     if let Some(obstacle) = look.last_obstacle(&object).await {

@@ -20,24 +20,28 @@ use crate::{
     write::{Writable, Written, merge},
 };
 
-/// Where the hosts of a consumer may be.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Among<'a> {
-    /// In this namespace.
-    Namespace(&'a str),
-    /// Anywhere.
-    All,
+/// What is written onto a host that is bound, beside whose it is.
+#[derive(Debug, Default)]
+pub(crate) struct Terms {
+    /// What it is told to be.
+    pub(crate) instructions: Option<Instructions>,
+    /// For whom it is held, for the next choice.
+    pub(crate) owner: Option<String>,
+    /// The policy under which another namespace has it.
+    pub(crate) policy: Option<String>,
 }
 
 /// Reads and writes for claims.
 #[derive(Clone)]
 pub(crate) struct Writes {
     client: Client,
+    /// The only namespace that is looked into, where there is one.
+    namespace: Option<String>,
 }
 
 impl Writes {
-    pub(crate) fn new(client: Client) -> Self {
-        Self { client }
+    pub(crate) fn new(client: Client, namespace: Option<String>) -> Self {
+        Self { client, namespace }
     }
 
     fn hosts(&self, namespace: &str) -> Api<PhysicalHost> {
@@ -58,15 +62,11 @@ impl Writes {
     }
 
     /// The hosts that name a consumer, as the API server has them.
-    pub(crate) async fn referring(
-        &self,
-        name: &str,
-        among: Among<'_>,
-    ) -> Result<Vec<PhysicalHost>, ClaimError> {
+    pub(crate) async fn referring(&self, name: &str) -> Result<Vec<PhysicalHost>, ClaimError> {
         let named = ListParams::default().fields(&format!("spec.consumerRef.name={name}"));
-        let hosts = match among {
-            Among::Namespace(namespace) => self.hosts(namespace),
-            Among::All => Api::all(self.client.clone()),
+        let hosts = match &self.namespace {
+            Some(namespace) => self.hosts(namespace),
+            None => Api::all(self.client.clone()),
         };
         Ok(hosts.list(&named).await.map_err(read)?.items)
     }
@@ -104,16 +104,17 @@ impl Writes {
         host: &PhysicalHost,
         object: &K,
         claim: &ClaimId,
-        wanted: Option<&Instructions>,
-        owner: Option<&str>,
+        terms: &Terms,
     ) -> Result<Written<PhysicalHost>, ClaimError> {
+        let wanted = terms.instructions.as_ref();
         let reference = consumer(object, false).identity.reference();
         let mut spec = json!({ "consumerRef": reference, "claimID": claim.as_str() });
         if let Some(wanted) = wanted {
             add(&mut spec, "bootIsoSource", json!(wanted.boot_iso_source));
             add(&mut spec, "boot", json!(wanted.boot));
         }
-        let mut annotations = json!({ annotations::LAST_OWNER: owner });
+        let mut annotations =
+            json!({ annotations::LAST_OWNER: terms.owner, annotations::POLICY: terms.policy });
         if let Some(why) = block_for(host, claim.as_str()).filter(|_| wanted.is_some()) {
             add(&mut annotations, annotations::BLOCK_MOVE, json!(why));
         }

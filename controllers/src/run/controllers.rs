@@ -138,6 +138,7 @@ impl Controllers {
                 register: register.clone(),
                 freed,
                 workloads: clusters,
+                namespace: parts.options.watch_namespace().map(str::to_owned),
             },
             (controllers.sync_period, controllers.release_timeout, parts.delivery()),
         );

@@ -3,7 +3,7 @@
 //! The order is that of Cluster API's contract: left alone → owner → finalizer → paused → deleted or not. A missing
 //! owner holds no deletion.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use beskar7_api::{
     Beskar7Cluster, Beskar7ClusterStatus, PhysicalHost,
@@ -19,7 +19,7 @@ use super::{
     endpoint::named,
     events::events,
     known::{Known, Settled, known, settled},
-    missing::{ControlPlane, Missing, Waiting, control_plane, missing, pool_elsewhere},
+    missing::{ControlPlane, Missing, Waiting, control_plane, missing},
     owner::{Owner, left_alone, paused},
     pool::Pool,
     reservation::is_kept,
@@ -39,7 +39,9 @@ pub struct Observed<'a> {
     pub control_plane: ControlPlane,
     /// The Machines of its namespace.
     pub machines: Vec<&'a Machine>,
-    /// The hosts of its namespace, and others that are kept for it. For a cluster that is deleted they must come from
+    /// The other namespaces that let its own have hosts.
+    pub open: BTreeSet<String>,
+    /// The hosts of its pool, and others that are kept for it. For a cluster that is deleted they must come from
     /// the API server: what is not seen then stays kept for ever.
     pub hosts: Vec<&'a PhysicalHost>,
 }
@@ -114,7 +116,7 @@ pub fn decide<'a>(cluster: &Beskar7Cluster, observed: &Observed<'a>, now: Timest
     if left_alone(cluster) || (deleted && !adopted) {
         return does(Step::Rest);
     }
-    let subject = Subject { cluster, observed, pool: Pool::of(cluster), now };
+    let subject = Subject { cluster, observed, pool: Pool::of(cluster, &observed.open), now };
     match observed.owner {
         Owner::NotNamed | Owner::Absent(_) if !deleted => subject.without_owner(),
         Owner::Found(_) if !deleted && !adopted => does(Step::Adopt),
@@ -224,7 +226,7 @@ impl<'a> Subject<'_, '_, 'a> {
     }
 
     fn ready(&self, endpoint: &Finding) -> Finding {
-        match (endpoint.truth, pool_elsewhere(&self.pool)) {
+        match (endpoint.truth, self.pool.closed.clone()) {
             (Truth::True, Some(message)) => {
                 Finding { truth: Truth::False, reason: reasons::HOST_POOL_NOT_ALLOWED, message }
             }

@@ -172,7 +172,7 @@ fn people_are_told_what_keeps_it_and_that_it_goes_on() {
 }
 
 #[test]
-fn hosts_of_another_namespace_are_not_used_and_that_is_said() {
+fn hosts_of_another_namespace_are_used_where_a_policy_opens_it_and_else_that_is_said() {
     let pool = json!({"hostPool": {"namespace": "racks"}});
     let there = |name: &str| {
         let labels = json!({"topology.kubernetes.io/zone": "a"});
@@ -185,7 +185,7 @@ fn hosts_of_another_namespace_are_not_used_and_that_is_said() {
     let decided = world.decide();
     assert_eq!(decided.endpoint(), ("True", "EndpointGiven"));
     assert_eq!(decided.condition("Ready"), ("False", "HostPoolNotAllowed"));
-    assert!(decided.message("Ready").contains("spec.hostPool.namespace is racks"));
+    assert!(decided.message("Ready").contains("No HostDeployPolicy in namespace racks"), "{decided:?}");
     assert!(
         !decided.status.ready && decided.provisioned(),
         "machines say for themselves that they get no host"
@@ -198,6 +198,16 @@ fn hosts_of_another_namespace_are_not_used_and_that_is_said() {
     let decided = world.decide();
     assert_eq!((decided.step.as_str(), decided.endpoint()), ("rest", ("False", "HostPoolNotAllowed")));
     assert_eq!(decided.events.len(), 1);
+
+    world.open = ["racks".to_owned()].into();
+    assert_eq!(world.decide().step, "reserve h");
+    let mut spec = given();
+    spec["hostPool"] = pool["hostPool"].clone();
+    let mut world = World { open: world.open, ..World::new(json!({"spec": spec})) };
+    world.hosts = vec![there("h")];
+    let decided = world.decide();
+    assert!(decided.status.ready, "{decided:?}");
+    assert_eq!(decided.status.failure_domains.len(), 1);
 
     let mut spec = given();
     spec["hostPool"] = json!({"namespace": "metal"});

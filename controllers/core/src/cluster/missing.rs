@@ -129,7 +129,7 @@ pub(super) fn missing<'a>(
         }
         None => return needed(&format!("{name} does not say how many machines it wants")),
     }
-    if let Some(elsewhere) = elsewhere(cluster, pool, hosts) {
+    if let Some(elsewhere) = elsewhere(pool, hosts) {
         return wait(reasons::HOST_POOL_NOT_ALLOWED, &elsewhere, Requeue::Growing(LOOK_AGAIN));
     }
     match search(pool, cluster, hosts, &observed.hosts) {
@@ -158,24 +158,16 @@ fn nothing_named(owner: &cluster_api::Cluster, machines: &[&cluster_api::Machine
     }
 }
 
-/// The namespace that hosts are wanted from and may not be, in a sentence.
-fn elsewhere(cluster: &Beskar7Cluster, pool: &Pool<'_>, hosts: &HostWish) -> Option<String> {
-    let own = cluster.metadata.namespace.as_deref();
+/// That hosts are wanted from where none may be had, in a sentence.
+fn elsewhere(pool: &Pool<'_>, hosts: &HostWish) -> Option<String> {
     let in_namespace = hosts.selector.as_ref().and_then(|selector| selector.in_namespace.as_deref());
-    let by_template = in_namespace.filter(|there| Some(*there) != own).map(|there| {
-        format!("hostSelector.inNamespace of the control plane's Beskar7MachineTemplate is {there}")
-    });
-    pool_elsewhere(pool).or(by_template)
-}
-
-/// That the pool is in a namespace that it may not be in, in a sentence.
-pub(super) fn pool_elsewhere(pool: &Pool<'_>) -> Option<String> {
-    pool.forbidden.map(|there| {
+    let by_template = in_namespace.filter(|there| !pool.is_in(there)).map(|there| {
         format!(
-            "spec.hostPool.namespace is {there}. Hosts of another namespace need a HostDeployPolicy, which this version \
-             does not look at yet: move the hosts, or the cluster"
+            "hostSelector.inNamespace of the control plane's Beskar7MachineTemplate is {there}, and the endpoint is the \
+             address of a host of the pool: write {there} into spec.hostPool.namespace of this Beskar7Cluster"
         )
-    })
+    });
+    pool.closed.clone().or(by_template)
 }
 
 fn unread(why: &Unread, name: &str, group: &str) -> String {

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use beskar7_api::{Beskar7Cluster, PhysicalHost, physical_host::Reservation, selector::LabelSelector};
 
 use super::missing::HostWish;
-use crate::claim::{Candidate, ReservationRule, Verdict, Wish, judge};
+use crate::{
+    claim::{Candidate, ReservationRule, Verdict, Wish, judge},
+    pool::{Place, closed},
+};
 
 /// The hosts that a cluster may use.
 pub(super) struct Pool<'a> {
@@ -13,23 +16,22 @@ pub(super) struct Pool<'a> {
     /// Empty where the pool is not allowed: then no host is in it.
     namespaces: BTreeSet<String>,
     selector: Option<&'a LabelSelector>,
-    /// The namespace that is asked for and not allowed.
-    pub(super) forbidden: Option<&'a str>,
+    /// Why none may be had, where it is so.
+    pub(super) closed: Option<String>,
 }
 
 impl<'a> Pool<'a> {
-    pub(super) fn of(cluster: &'a Beskar7Cluster) -> Self {
+    /// `open` are the other namespaces that let the cluster's own have hosts.
+    pub(super) fn of(cluster: &'a Beskar7Cluster, open: &BTreeSet<String>) -> Self {
         let own = cluster.metadata.namespace.as_deref().unwrap_or_default();
         let name = cluster.metadata.name.as_deref().unwrap_or_default();
-        let pool = cluster.spec.host_pool.as_ref();
-        // Another namespace needs a HostDeployPolicy there, and none is looked at yet.
-        let forbidden = pool.and_then(|pool| pool.namespace.as_deref()).filter(|there| *there != own);
-        let namespaces = if forbidden.is_some() { BTreeSet::new() } else { BTreeSet::from([own.to_owned()]) };
+        let place = Place::of(own, cluster.spec.host_pool.as_ref(), None);
+        let namespaces = place.reachable(own, open);
         Self {
             consumer: format!("Beskar7Cluster/{own}/{name}"),
+            closed: namespaces.is_empty().then(|| closed(&place, own)),
             namespaces,
-            selector: pool.and_then(|pool| pool.selector.as_ref()),
-            forbidden,
+            selector: place.labels,
         }
     }
 
@@ -54,6 +56,11 @@ impl<'a> Pool<'a> {
             parameters_by: None,
             reservation,
         }
+    }
+
+    /// Whether a namespace is the one that the hosts are in.
+    pub(super) fn is_in(&self, namespace: &str) -> bool {
+        self.namespaces.contains(namespace)
     }
 
     /// A host of the pool that the control-plane machines can use, and that is kept for nobody, or for this one.

@@ -1,5 +1,7 @@
 //! Clusters, hosts and Machines to write tests with.
 
+use std::collections::BTreeSet;
+
 use beskar7_api::{Beskar7Cluster, Beskar7ClusterStatus, PhysicalHost, cluster_api};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -100,6 +102,8 @@ pub(super) struct World {
     pub(super) control_plane: ControlPlane,
     pub(super) machines: Vec<cluster_api::Machine>,
     pub(super) hosts: Vec<PhysicalHost>,
+    /// The other namespaces that let its own have hosts.
+    pub(super) open: BTreeSet<String>,
 }
 
 /// What was decided, as far as tests look at it.
@@ -123,6 +127,7 @@ impl World {
             control_plane: ControlPlane::Unread(Unread::NotAsked),
             machines: Vec::new(),
             hosts: Vec::new(),
+            open: BTreeSet::new(),
         }
     }
 
@@ -164,6 +169,7 @@ impl World {
             owner,
             control_plane: self.control_plane.clone(),
             machines: self.machines.iter().collect(),
+            open: self.open.clone(),
             hosts: self.hosts.iter().collect(),
         }
     }

@@ -1,6 +1,8 @@
 //! Which clusters are looked at again when something beside them changes. Nothing is polled for, so whoever waits for a
 //! host or a Machine must be woken by it; and ten thousand hosts must not wake everybody all the time.
 
+use std::collections::BTreeSet;
+
 use beskar7_api::{
     Beskar7Cluster, PhysicalHost, cluster_api::Machine, conditions::cluster as reasons, labels,
 };
@@ -20,16 +22,17 @@ pub fn concerned_by_host(
     cluster: &Beskar7Cluster,
     before: Option<&PhysicalHost>,
     after: Option<&PhysicalHost>,
+    open: &BTreeSet<String>,
 ) -> bool {
     let either = |test: &dyn Fn(&PhysicalHost) -> bool| before.is_some_and(test) || after.is_some_and(test);
     if either(&|host| is_kept(host, cluster)) {
         return true;
     }
-    // No pool reaches further yet, and most hosts are elsewhere.
-    if !either(&|host| host.metadata.namespace == cluster.metadata.namespace) {
+    let pool = Pool::of(cluster, open);
+    // Most hosts are elsewhere.
+    if !either(&|host| host.metadata.namespace.as_deref().is_some_and(|there| pool.is_in(there))) {
         return false;
     }
-    let pool = Pool::of(cluster);
     let zone = |host: Option<&PhysicalHost>| host.and_then(|host| zone_in(&pool, host).map(str::to_owned));
     if zone(before) != zone(after) {
         return true;

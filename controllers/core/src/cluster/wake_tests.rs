@@ -46,7 +46,7 @@ fn a_host_wakes_those_only_whom_it_concerns() {
         ("is not the endpoint", saying("HostReserved"), some(silent()), some(silent()), false),
         ("has the endpoint's address by chance", saying("EndpointGiven"), none, some(plain()), false),
     ] {
-        let woken = concerned_by_host(&cluster(cluster_), before.as_ref(), after.as_ref());
+        let woken = concerned_by_host(&cluster(cluster_), before.as_ref(), after.as_ref(), &BTreeSet::new());
         assert_eq!(woken, expected, "a host {name}");
     }
 }
@@ -58,8 +58,18 @@ fn a_change_of_the_pool_is_a_change_of_zones() {
         let labels = json!({"topology.kubernetes.io/zone": "a", "rack": rack});
         host("h", json!({"metadata": {"labels": labels}}))
     };
-    assert!(concerned_by_host(&cluster(pool.clone()), Some(&labelled("r2")), Some(&labelled("r1"))));
-    assert!(!concerned_by_host(&cluster(pool), Some(&labelled("r2")), Some(&labelled("r3"))));
+    assert!(concerned_by_host(
+        &cluster(pool.clone()),
+        Some(&labelled("r2")),
+        Some(&labelled("r1")),
+        &BTreeSet::new()
+    ));
+    assert!(!concerned_by_host(
+        &cluster(pool),
+        Some(&labelled("r2")),
+        Some(&labelled("r3")),
+        &BTreeSet::new()
+    ));
 }
 
 #[test]
@@ -78,4 +88,16 @@ fn a_machine_wakes_the_cluster_whose_control_plane_it_is_of() {
             "{patch}"
         );
     }
+}
+
+#[test]
+fn hosts_of_a_pool_elsewhere_concern_a_cluster_where_the_pool_is_open_to_it() {
+    let pool = cluster(json!({"spec": {"hostPool": {"namespace": "racks"}}}));
+    let there = host(
+        "h",
+        json!({"metadata": {
+        "namespace": "racks", "labels": {"topology.kubernetes.io/zone": "a"}}}),
+    );
+    assert!(concerned_by_host(&pool, None, Some(&there), &BTreeSet::from(["racks".to_owned()])));
+    assert!(!concerned_by_host(&pool, None, Some(&there), &BTreeSet::from(["other".to_owned()])));
 }

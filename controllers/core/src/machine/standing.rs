@@ -76,6 +76,30 @@ impl Decision {
     }
 }
 
+impl Decision {
+    /// The same, where no policy lets the machine have its host any more, and it is left to it all the same.
+    #[must_use]
+    pub fn tolerated(mut self, machine: &Beskar7Machine, host: &PhysicalHost, now: Timestamp) -> Self {
+        let own = machine.metadata.namespace.as_deref().unwrap_or_default();
+        let there = host.metadata.namespace.as_deref().unwrap_or_default();
+        let message = format!(
+            "PhysicalHost {}, though no HostDeployPolicy in namespace {there} lets namespace {own} have its hosts any \
+             more. It is kept; a machine that comes after it gets none there",
+            name(host)
+        );
+        let finding = Finding { truth: Truth::True, reason: reasons::NOT_AUTHORIZED, message };
+        let generation = machine.metadata.generation;
+        let type_ = reasons::PHYSICAL_HOST_ASSOCIATED;
+        set(&mut self.status.conditions, type_, &finding, generation, now);
+        let before = machine.status.as_ref().and_then(|status| get(&status.conditions, type_));
+        if before.is_none_or(|before| before.reason != finding.reason) {
+            let (reason, note) = (finding.reason.to_owned(), finding.message);
+            self.events.push(Event { severity: Severity::Warning, reason, note, action: "CheckPolicy" });
+        }
+        self
+    }
+}
+
 /// The identity of a machine on this host, as its Node will carry it.
 #[must_use]
 pub fn provider_id(host: &PhysicalHost) -> String {

@@ -180,3 +180,21 @@ fn while_it_boots_the_way_to_readiness_is_told_and_not_its_node() {
     let decision = decide(&machine, &Course::Held(&host), at(1)).with_node(&machine, &several, true, at(1));
     assert_eq!(told(&decision.status, conditions::READY).1, reasons::PHYSICAL_HOST_NOT_READY);
 }
+
+#[test]
+fn a_host_that_is_only_tolerated_is_said_to_be_once() {
+    let (mut machine, mut host) = (machine(json!({})), held(json!({})));
+    host.metadata.namespace = Some("racks".into());
+    let say = |machine: &Beskar7Machine| {
+        decide(machine, &Course::Held(&host), at(1)).tolerated(machine, &host, at(1))
+    };
+    let first = say(&machine);
+    let told = get(&first.status.conditions, reasons::PHYSICAL_HOST_ASSOCIATED).unwrap();
+    assert_eq!((told.status.as_str(), told.reason.as_str()), ("True", "NotAuthorized"));
+    assert!(told.message.contains("no HostDeployPolicy in namespace racks lets namespace metal"), "{told:?}");
+    assert_eq!(first.events.iter().filter(|event| event.reason == "NotAuthorized").count(), 1);
+    machine.status = Some(first.status.clone());
+    let second = say(&machine);
+    assert_eq!(second.status, first.status);
+    assert!(second.events.is_empty(), "{:?}", second.events);
+}

@@ -11,6 +11,7 @@ use crate::{
     claim::{Candidate, Wanting},
     cluster::reservation,
     conditions::get,
+    pool::Place,
 };
 
 /// What became of a host that is kept for a cluster's first control-plane machine.
@@ -35,25 +36,25 @@ fn owner_name(namespace: &str, cluster: &str) -> String {
     format!("Cluster/{namespace}/{cluster}")
 }
 
-/// What a machine wants, given what it stands among. `order` is what it boots, where that can be told.
+/// What a machine wants, given what it stands among. `order` is what it boots, where that can be told; `open` are the
+/// other namespaces that let its own have hosts.
 #[must_use]
-pub fn wanting(machine: &Beskar7Machine, around: &Surroundings<'_>, order: Option<&Order>) -> Wanting {
+pub fn wanting(
+    machine: &Beskar7Machine,
+    around: &Surroundings<'_>,
+    order: Option<&Order>,
+    open: &BTreeSet<String>,
+) -> Wanting {
     let namespace = machine.metadata.namespace.as_deref().unwrap_or_default();
     let name = machine.metadata.name.as_deref().unwrap_or_default();
-    let pool = around.infrastructure.and_then(|cluster| cluster.spec.host_pool.as_ref());
     let selector = machine.spec.host_selector.as_ref();
+    let place = place(machine, around);
     let owner = around.machine();
-    let wanted_namespaces = [
-        pool.and_then(|pool| pool.namespace.as_deref()),
-        selector.and_then(|selector| selector.in_namespace.as_deref()),
-    ];
-    // Hosts of another namespace need a policy there, and policies are not read yet: there are none to be had.
-    let own = wanted_namespaces.into_iter().flatten().all(|wanted| wanted == namespace);
     Wanting {
         consumer: format!("Beskar7Machine/{namespace}/{name}"),
         owner: owner.map(|owner| owner_name(namespace, &owner.spec.cluster_name)),
-        namespaces: if own { BTreeSet::from([namespace.to_owned()]) } else { BTreeSet::new() },
-        pool: pool.and_then(|pool| pool.selector.clone()),
+        namespaces: place.reachable(namespace, open),
+        pool: place.labels.cloned(),
         host: None,
         selector: selector.map(|selector| selector.labels.clone()),
         requirements: machine.spec.hardware_requirements.clone(),
@@ -61,6 +62,14 @@ pub fn wanting(machine: &Beskar7Machine, around: &Surroundings<'_>, order: Optio
         parameters_by: order.and_then(|order| order.parameters_by),
         reservation: None,
     }
+}
+
+/// Where the hosts of a machine are.
+#[must_use]
+pub fn place<'a>(machine: &'a Beskar7Machine, around: &Surroundings<'a>) -> Place<'a> {
+    let own = machine.metadata.namespace.as_deref().unwrap_or_default();
+    let pool = around.infrastructure.and_then(|cluster| cluster.spec.host_pool.as_ref());
+    Place::of(own, pool, machine.spec.host_selector.as_ref())
 }
 
 /// Whom the host of a machine must be kept for.

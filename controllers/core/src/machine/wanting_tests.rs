@@ -30,6 +30,7 @@ fn a_wish_is_made_of_the_machine_its_owner_and_the_pool() {
         &machine,
         &around(&owner, &cluster, &ours),
         order(&machine.spec, crate::delivery::Delivery::Off).ok().as_ref(),
+        &BTreeSet::new(),
     );
     let wish = wanting.wish();
     let verdict = |patch| judge(&wish, &Candidate::new(&host("h", patch)));
@@ -43,7 +44,7 @@ fn a_wish_is_made_of_the_machine_its_owner_and_the_pool() {
 }
 
 #[test]
-fn hosts_of_another_namespace_are_not_to_be_had() {
+fn hosts_of_another_namespace_are_to_be_had_where_a_policy_opens_it() {
     let (owner, cluster) = (owner(json!({})), cluster(json!({})));
     for (spec, pool, out) in [
         (json!({}), json!({}), false),
@@ -53,10 +54,14 @@ fn hosts_of_another_namespace_are_not_to_be_had() {
     ] {
         let (machine, ours) =
             (machine(json!({"spec": spec})), infrastructure(json!({"spec": {"hostPool": pool}})));
-        let wanting = wanting(&machine, &around(&owner, &cluster, &ours), None);
-        assert_eq!(wanting.namespaces.is_empty(), out, "{pool}");
-        let seen = judge(&wanting.wish(), &Candidate::new(&host("h", json!({}))));
-        assert_eq!(seen == Verdict::OutOfSight, out);
+        let around = around(&owner, &cluster, &ours);
+        let namespaces = |open: &[&str]| {
+            let open = open.iter().map(ToString::to_string).collect();
+            wanting(&machine, &around, None, &open).namespaces
+        };
+        assert_eq!(namespaces(&[]).is_empty(), out, "{pool}");
+        let there = if out { "other" } else { "metal" };
+        assert_eq!(namespaces(&["other", "third"]), BTreeSet::from([there.to_owned()]), "{pool}");
     }
 }
 
@@ -68,7 +73,7 @@ fn a_control_plane_machine_takes_the_reserved_host_and_no_other() {
     let verdicts = |owned: serde_json::Value, hosts: &[&beskar7_api::PhysicalHost]| {
         let owner = owner(owned);
         let around = around(&owner, &cluster, &ours);
-        let mut wanting = wanting(&machine(json!({})), &around, None);
+        let mut wanting = wanting(&machine(json!({})), &around, None, &BTreeSet::new());
         wanting.reservation =
             reserved_for(&around, |mine| Kept::among(mine, hosts.iter().map(|host| Candidate::new(host))));
         [&reserved, &free].map(|host| judge(&wanting.wish(), &Candidate::new(host)))
@@ -101,7 +106,7 @@ fn a_control_plane_machine_waits_for_a_reserved_host_that_is_not_known_yet() {
     let ours = infrastructure(json!({"status": {"conditions": [told]}}));
     let (owner, cluster, free) = (owner(control_plane()), cluster(json!({})), host("free", json!({})));
     let around = around(&owner, &cluster, &ours);
-    let mut wanting = wanting(&machine(json!({})), &around, None);
+    let mut wanting = wanting(&machine(json!({})), &around, None, &BTreeSet::new());
     wanting.reservation = reserved_for(&around, |mine| Kept::among(mine, [Candidate::new(&free)]));
     let verdict = judge(&wanting.wish(), &Candidate::new(&free));
     assert_eq!(verdict, Verdict::Rejected(Rejection::NotTheReserved));

@@ -4,7 +4,7 @@
 //! It is about the kind of machine. A host that is claimed, cordoned or unwell today is of that kind all the same, and
 //! counts; one whose hardware is not known yet does not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use beskar7_api::{
     Beskar7Cluster, Beskar7Machine, Beskar7MachineTemplate, Beskar7MachineTemplateStatus, PhysicalHost,
@@ -32,12 +32,14 @@ pub struct Offering {
 }
 
 impl Offering {
-    /// By its spec, by the pool of its cluster, where it belongs to one, and by whether there is a boot server.
+    /// By its spec, by the pool of its cluster, where it belongs to one, by whether there is a boot server, and by
+    /// the other namespaces that let its own have hosts.
     #[must_use]
     pub fn new(
         template: &Beskar7MachineTemplate,
         cluster: Option<&Beskar7Cluster>,
         delivery: Delivery,
+        open: &BTreeSet<String>,
     ) -> Self {
         let spec = template.spec.template.spec.clone();
         let asked = spec.hardware_requirements.as_ref().and_then(|wanted| wanted.architecture);
@@ -46,7 +48,7 @@ impl Offering {
         let mut machine = Beskar7Machine::new(name, spec);
         machine.metadata.namespace.clone_from(&template.metadata.namespace);
         let around = Surroundings { owner: Owner::Unset, cluster: None, infrastructure: cluster };
-        Self { wanting: wanting(&machine, &around, order.as_ref()), asked }
+        Self { wanting: wanting(&machine, &around, order.as_ref(), open), asked }
     }
 
     fn is_for(&self, host: &PhysicalHost) -> bool {

@@ -15,7 +15,12 @@ fn template(patch: Value) -> Beskar7MachineTemplate {
 }
 
 fn wants(spec: Value) -> Offering {
-    Offering::new(&template(json!({"spec": {"template": {"spec": spec}}})), None, Delivery::Off)
+    Offering::new(
+        &template(json!({"spec": {"template": {"spec": spec}}})),
+        None,
+        Delivery::Off,
+        &BTreeSet::new(),
+    )
 }
 
 fn cluster(pool: Value) -> Beskar7Cluster {
@@ -134,7 +139,12 @@ fn a_template_of_a_cluster_knows_the_hosts_of_its_pool_only() {
         // Of another namespace only what a policy allows: none is read yet.
         (json!({"namespace": "elsewhere"}), "nothing"),
     ] {
-        let offering = Offering::new(&template(json!({})), Some(&cluster(pool.clone())), Delivery::Off);
+        let offering = Offering::new(
+            &template(json!({})),
+            Some(&cluster(pool.clone())),
+            Delivery::Off,
+            &BTreeSet::new(),
+        );
         assert_eq!(told(&offer(&offering, &hosts)), expected, "{pool}");
     }
 }

@@ -15,7 +15,9 @@ use super::{
     super::{Context, ReconcileError},
     CLUSTER, HOSTS,
 };
-use crate::{caches::Caches, controller, diagnostics::Metrics, tell::Recorder, watch::Cache};
+use crate::{
+    caches::Caches, controller, diagnostics::Metrics, tell::Recorder, tenancy::Tenancy, watch::Cache,
+};
 
 /// Holds objects by path, merges patches into them, and writes down what it is asked.
 #[derive(Clone, Default)]
@@ -102,6 +104,7 @@ impl MockApiServer {
             templates: Cache::of(vec![]),
             owner_machines: Cache::of(vec![]),
             owner_clusters: Cache::of(vec![owner]),
+            tenancy: Tenancy::new(Cache::of(Vec::new()), Cache::of(Vec::new())),
         };
         let client = self.client();
         let recorder = Recorder::new(client.clone(), "test", "test-0");

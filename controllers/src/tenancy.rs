@@ -1,0 +1,159 @@
+//! Who may have whose hosts, by the HostDeployPolicies as they were last seen.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use beskar7_api::{HostDeployPolicy, host_deploy_policy::OnRevoke};
+use beskar7_core::policy::{self, Asking, Policy, Terms};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::ResourceExt as _;
+
+use crate::watch::{Cache, Key, key};
+
+/// Answers who may have whose hosts; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Tenancy {
+    policies: Cache<HostDeployPolicy>,
+    namespaces: Cache<Namespace>,
+    /// Policies that were read, by the version that they had then: an expression is not compiled for every question.
+    read: Arc<Mutex<HashMap<Key, Read>>>,
+}
+
+/// A policy, and the version that it was read at.
+#[derive(Debug)]
+struct Read {
+    version: String,
+    policy: Arc<Policy>,
+}
+
+impl Tenancy {
+    /// By what these caches have.
+    #[must_use]
+    pub fn new(policies: Cache<HostDeployPolicy>, namespaces: Cache<Namespace>) -> Self {
+        Self { policies, namespaces, read: Arc::default() }
+    }
+
+    /// Waits until the caches were filled once.
+    pub async fn filled(&self) {
+        self.policies.filled().await;
+        self.namespaces.filled().await;
+    }
+
+    /// The namespaces whose policies let this one have hosts.
+    #[must_use]
+    pub fn open_to(&self, asking: &str) -> BTreeSet<String> {
+        let namespace = self.namespace(asking);
+        let asking = as_asking(asking, namespace.as_deref());
+        let allowing = self.all().into_iter().filter(|(_, policy)| policy.allows(&asking));
+        allowing.map(|((namespace, _), _)| namespace).collect()
+    }
+
+    /// On what terms a namespace may have the hosts of another; nothing, where it may not.
+    #[must_use]
+    pub fn terms(&self, hosts_in: &str, asking: &str) -> Option<Terms> {
+        let namespace = self.namespace(asking);
+        let asking = as_asking(asking, namespace.as_deref());
+        let policies = self.of(hosts_in);
+        policy::terms(policies.iter().map(AsRef::as_ref), &asking)
+    }
+
+    /// What becomes of a host that was taken under a policy, when none allows it any more.
+    #[must_use]
+    pub fn on_revoke(&self, hosts_in: &str, under: Option<&str>) -> OnRevoke {
+        let policies = self.of(hosts_in);
+        policy::on_revoke(policies.iter().map(AsRef::as_ref), under)
+    }
+
+    fn namespace(&self, namespace: &str) -> Option<Arc<Namespace>> {
+        self.namespaces.get(&(String::new(), namespace.to_owned()))
+    }
+
+    fn of(&self, namespace: &str) -> Vec<Arc<Policy>> {
+        let all = self.all().into_iter().filter(|((there, _), _)| there == namespace);
+        all.map(|(_, policy)| policy).collect()
+    }
+
+    fn all(&self) -> Vec<(Key, Arc<Policy>)> {
+        let objects = self.policies.all();
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if read.len() > objects.len() {
+            let there: BTreeSet<Key> = objects.iter().map(|policy| key(policy.as_ref())).collect();
+            read.retain(|key, _| there.contains(key));
+        }
+        let known = |object: &Arc<HostDeployPolicy>| {
+            let (key, version) = (key(object.as_ref()), object.resource_version().unwrap_or_default());
+            match read.get(&key) {
+                Some(then) if then.version == version => (key, then.policy.clone()),
+                Some(_) | None => {
+                    let policy = Arc::new(Policy::new(object));
+                    read.insert(key.clone(), Read { version, policy: policy.clone() });
+                    (key, policy)
+                }
+            }
+        };
+        objects.iter().map(known).collect()
+    }
+}
+
+fn as_asking<'a>(name: &'a str, namespace: Option<&'a Namespace>) -> Asking<'a> {
+    Asking { name, labels: namespace.and_then(|found| found.metadata.labels.as_ref()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn policy(namespace: &str, name: &str, version: &str, spec: Value) -> HostDeployPolicy {
+        serde_json::from_value(json!({
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "HostDeployPolicy",
+            "metadata": {"name": name, "namespace": namespace, "resourceVersion": version}, "spec": spec,
+        }))
+        .unwrap()
+    }
+
+    fn namespace(name: &str, labels: Value) -> Namespace {
+        serde_json::from_value(json!({"metadata": {"name": name, "labels": labels}})).unwrap()
+    }
+
+    fn tenancy(policies: Vec<HostDeployPolicy>) -> Tenancy {
+        let namespaces = vec![namespace("a", json!({"tier": "gold"})), namespace("b", json!({}))];
+        Tenancy::new(Cache::of(policies), Cache::of(namespaces))
+    }
+
+    #[test]
+    fn a_namespace_is_open_to_those_whom_its_policies_name_by_what_they_are_labelled() {
+        let gold = json!({"hostclaimNamespaces": {"hasLabels": [{"name": "tier", "value": "gold"}]}});
+        let tenancy = tenancy(vec![
+            policy("racks", "gold", "1", gold),
+            policy("lab", "all", "2", json!({"hostclaimNamespaces": {}, "onRevoke": "Release"})),
+        ]);
+        let open = |asking| tenancy.open_to(asking).into_iter().collect::<Vec<_>>().join(" ");
+        assert_eq!((open("a"), open("b"), open("unknown")), ("lab racks".into(), "lab".into(), "lab".into()));
+        assert_eq!(&*tenancy.terms("racks", "a").unwrap().policy, "gold");
+        assert_eq!(tenancy.terms("racks", "b"), None);
+        assert_eq!(tenancy.terms("elsewhere", "a"), None);
+        assert_eq!(tenancy.on_revoke("lab", Some("all")), OnRevoke::Release);
+        assert_eq!(
+            tenancy.on_revoke("racks", Some("all")),
+            OnRevoke::Keep,
+            "a policy speaks for its namespace"
+        );
+    }
+
+    #[test]
+    fn a_policy_that_changed_is_read_again_and_one_that_went_is_forgotten() {
+        let for_a = json!({"hostclaimNamespaces": {"names": ["a"]}});
+        let before =
+            tenancy(vec![policy("racks", "p", "1", for_a.clone()), policy("racks", "q", "1", for_a)]);
+        assert!(before.terms("racks", "a").is_some());
+        let for_b = json!({"hostclaimNamespaces": {"names": ["b"]}});
+        let after = Tenancy { policies: Cache::of(vec![policy("racks", "p", "2", for_b)]), ..before };
+        assert_eq!(after.terms("racks", "a"), None);
+        assert!(after.terms("racks", "b").is_some());
+        assert_eq!(after.read.lock().unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,154 @@
+//! Machines on hosts of another namespace, as far as the policies there allow it.
+
+use std::net::Ipv4Addr;
+
+use anyhow::{Result, ensure};
+use beskar7_api::{Beskar7Machine, HostDeployPolicy, HostState, PhysicalHost, annotations};
+use beskar7_e2e::objects;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt};
+use serde_json::{Value, json};
+
+use super::owners::{phase_of, told, until_gone_of, until_machine_of};
+use super::place::Place;
+
+const TENANT: &str = "pools-tenant";
+const ASSOCIATED: &str = "PhysicalHostAssociated";
+
+/// A namespace whose clusters have no hosts of their own.
+struct Tenant<'a>(&'a Place);
+
+impl Tenant<'_> {
+    async fn make(&self) -> Result<()> {
+        objects::make_namespace(self.0.client(), TENANT).await?;
+        objects::make_cluster(self.0.client(), TENANT).await
+    }
+
+    fn machines(&self) -> Api<Beskar7Machine> {
+        Api::namespaced(self.0.client().clone(), TENANT)
+    }
+
+    async fn make_machine(&self, name: &str) -> Result<()> {
+        let owner = objects::make_owner_machine(self.0.client(), TENANT, name, &json!({})).await?;
+        let more = json!({"spec": {"hostSelector": {"inNamespace": self.0.namespace()}}});
+        objects::make_machine(self.0.client(), TENANT, &owner, &self.0.image, &more).await
+    }
+
+    async fn until(
+        &self,
+        name: &str,
+        what: &str,
+        so: impl Fn(&Beskar7Machine) -> bool,
+    ) -> Result<Beskar7Machine> {
+        until_machine_of(&self.machines(), name, what, so).await
+    }
+
+    /// Waits until a machine says this of its host.
+    async fn until_told(&self, name: &str, status: &str, reason: &str, part: &str) -> Result<()> {
+        let says = |machine: &Beskar7Machine| {
+            told(machine, ASSOCIATED)
+                .is_some_and(|told| told.0 == status && told.1 == reason && told.2.contains(part))
+        };
+        self.until(name, &format!("{reason} ({part})"), says).await.map(drop)
+    }
+
+    async fn label(&self, labels: &Value) -> Result<()> {
+        let namespaces: Api<Namespace> = Api::all(self.0.client().clone());
+        let patch = json!({"metadata": {"labels": labels}});
+        namespaces.patch(TENANT, &PatchParams::default(), &Patch::Merge(patch)).await?;
+        Ok(())
+    }
+}
+
+fn policies(place: &Place) -> Api<HostDeployPolicy> {
+    Api::namespaced(place.client().clone(), place.namespace())
+}
+
+async fn patch_policy(place: &Place, name: &str, spec: &Value) -> Result<()> {
+    let patch = json!({ "spec": spec });
+    policies(place).patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
+    Ok(())
+}
+
+fn is_the_tenants(host: &PhysicalHost) -> bool {
+    let reference = host.spec.consumer_ref.as_ref();
+    reference.and_then(|reference| reference.namespace.as_deref()) == Some(TENANT)
+}
+
+/// The hosts that the tenant has.
+async fn had(place: &Place) -> Result<Vec<PhysicalHost>> {
+    Ok(place
+        .hosts()
+        .list(&kube::api::ListParams::default())
+        .await?
+        .items
+        .into_iter()
+        .filter(is_the_tenants)
+        .collect())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn machines_take_hosts_of_another_namespace_as_long_as_a_policy_there_lets_them() -> Result<()> {
+    let place = Place::take("pools", Ipv4Addr::new(127, 73, 0, 1), 2, |_| json!({})).await?;
+    let tenant = Tenant(&place);
+    tenant.make().await?;
+    for number in 0..2 {
+        place.until_state(number, HostState::Available).await?;
+    }
+
+    // No policy, no host; nor with one that is for others.
+    tenant.make_machine("m").await?;
+    let closed = "No HostDeployPolicy in namespace pools lets namespace pools-tenant";
+    tenant.until_told("m", "False", "WaitingForPhysicalHost", closed).await?;
+    let policy = json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "HostDeployPolicy",
+        "metadata": {"name": "gold"},
+        "spec": {"hostclaimNamespaces": {"nameMatches": "pools-.*", "hasLabels": [{"name": "tier", "value": "gold"}]}},
+    });
+    policies(&place).create(&PostParams::default(), &serde_json::from_value(policy)?).await?;
+    ensure!(had(&place).await?.is_empty(), "its label is missing");
+
+    // The label of a namespace is what was missing: nothing else wakes the machine.
+    tenant.label(&json!({"tier": "gold"})).await?;
+    tenant.until("m", "Provisioned", |machine| phase_of(machine) == "Provisioned").await?;
+    let hosts = had(&place).await?;
+    let [host] = hosts.as_slice() else { anyhow::bail!("one host, not {}", hosts.len()) };
+    ensure!(host.annotations().get(annotations::POLICY).map(String::as_str) == Some("gold"));
+    ensure!(
+        told(&tenant.machines().get("m").await?, ASSOCIATED)
+            .is_some_and(|told| told.1 == "PhysicalHostBound")
+    );
+
+    // A policy that is tightened takes nothing back unless it says so, and gives nothing more.
+    let version = host.resource_version();
+    patch_policy(&place, "gold", &json!({"hostclaimNamespaces": {"names": ["somebody-else"]}})).await?;
+    tenant.until_told("m", "True", "NotAuthorized", "no HostDeployPolicy in namespace pools lets").await?;
+    tenant.make_machine("n").await?;
+    tenant.until_told("n", "False", "WaitingForPhysicalHost", closed).await?;
+    let hosts = had(&place).await?;
+    ensure!(
+        hosts.len() == 1 && hosts.iter().all(|host| host.resource_version() == version),
+        "it is left alone"
+    );
+
+    // Loosened again, it wakes who waits.
+    patch_policy(&place, "gold", &json!({"hostclaimNamespaces": {"names": null}, "onRevoke": "Release"}))
+        .await?;
+    tenant.until_told("m", "True", "PhysicalHostBound", "").await?;
+    tenant.until("n", "Provisioned", |machine| phase_of(machine) == "Provisioned").await?;
+    ensure!(had(&place).await?.len() == 2);
+
+    // One that takes back does so by the label that goes, too.
+    tenant.label(&json!({"tier": null})).await?;
+    for number in 0..2 {
+        let free = place.until_state(number, HostState::Available).await?;
+        ensure!(free.spec.consumer_ref.is_none() && free.spec.claim_id.is_none(), "{:?}", free.spec);
+    }
+    for name in ["m", "n"] {
+        tenant.until(name, "Failed", |machine| phase_of(machine) == "Failed").await?;
+        tenant.machines().delete(name, &DeleteParams::default()).await?;
+        until_gone_of(&tenant.machines(), name).await?;
+    }
+    place.leave().await
+}
