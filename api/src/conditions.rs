@@ -227,8 +227,26 @@ pub mod claim {
     pub const SECRET_NOT_FOUND: &str = "SecretNotFound";
     /// Not provisioned: the host is bound and waits.
     pub const WAITING: &str = "available";
+    /// Not provisioned: its image is being booted.
+    pub const PROVISIONING: &str = "provisioning";
     /// Provisioned.
     pub const BOOTED: &str = "provisioned";
+    /// No host is bound.
+    pub const NOT_ASSOCIATED: &str = "NotAssociated";
+    /// A host was chosen and is being bound.
+    pub const ASSOCIATING: &str = "Associating";
+    /// It had a machine and lost it; it gets no other.
+    pub const HOST_LOST: &str = "HostLost";
+    /// Its machine is being turned off and cleaned.
+    pub const RELEASING: &str = "Releasing";
+    /// Its host reports an error.
+    pub const HOST_ERROR: &str = "HostError";
+    /// Its image can't be brought onto a host.
+    pub const IMAGE_NOT_SUPPORTED: &str = "ImageNotSupported";
+    /// Its image was changed after its machine was booted.
+    pub const IMAGE_CHANGED: &str = "ImageChanged";
+    /// It names a configuration, which can't be delivered.
+    pub const CONFIGURATION_NOT_SUPPORTED: &str = "ConfigurationNotSupported";
     /// Ready: all is well.
     pub const INFO_REPORTED: &str = "InfoReported";
     /// Ready: other conditions say what is missing.

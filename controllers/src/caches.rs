@@ -2,8 +2,8 @@
 //! current.
 
 use beskar7_api::{
-    Beskar7Cluster, Beskar7Machine, Beskar7MachineTemplate, HostDeployPolicy, PhysicalHost, cluster_api,
-    labels,
+    Beskar7Cluster, Beskar7Machine, Beskar7MachineTemplate, HostClaim, HostDeployPolicy, PhysicalHost,
+    cluster_api, labels,
 };
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{
@@ -30,6 +30,8 @@ pub struct Caches {
     pub hosts: Cache<PhysicalHost>,
     /// Our side of Machines.
     pub machines: Cache<Beskar7Machine>,
+    /// What tenants want.
+    pub claims: Cache<HostClaim>,
     /// Our side of Clusters.
     pub clusters: Cache<Beskar7Cluster>,
     /// What Machines are made from, on our side.
@@ -47,6 +49,7 @@ impl Caches {
     pub async fn filled(&self) {
         self.hosts.filled().await;
         self.machines.filled().await;
+        self.claims.filled().await;
         self.clusters.filled().await;
         self.templates.filled().await;
         self.owner_machines.filled().await;
@@ -61,6 +64,8 @@ pub struct Feeds {
     pub hosts: Feed<PhysicalHost>,
     /// Of our side of Machines.
     pub machines: Feed<Beskar7Machine>,
+    /// Of what tenants want.
+    pub claims: Feed<HostClaim>,
     /// Of our side of Clusters.
     pub clusters: Feed<Beskar7Cluster>,
     /// Of what Machines are made from, on our side.
@@ -95,6 +100,7 @@ impl Feeds {
             namespaces,
             hosts: Feed::new("PhysicalHost", api(client, options), ours(options)),
             machines: Feed::new("Beskar7Machine", api(client, options), ours(options)),
+            claims: Feed::new("HostClaim", api(client, options), ours(options)),
             clusters: Feed::new("Beskar7Cluster", api(client, options), ours(options)),
             templates: Feed::new("Beskar7MachineTemplate", api(client, options), ours(options)),
             owner_machines: Feed::new("Machine", api(client, options), all()),
@@ -108,6 +114,7 @@ impl Feeds {
         Caches {
             hosts: self.hosts.cache(),
             machines: self.machines.cache(),
+            claims: self.claims.cache(),
             clusters: self.clusters.cache(),
             templates: self.templates.cache(),
             owner_machines: self.owner_machines.cache(),
@@ -126,6 +133,7 @@ impl Feeds {
     pub fn start(&mut self, tasks: &mut JoinSet<()>, stop: &CancellationToken) {
         self.hosts.start(tasks, stop);
         self.machines.start(tasks, stop);
+        self.claims.start(tasks, stop);
         self.clusters.start(tasks, stop);
         self.templates.start(tasks, stop);
         self.owner_machines.start(tasks, stop);

@@ -13,16 +13,19 @@ mod register;
 mod register_tests;
 mod turn;
 mod view;
+mod wakes;
 mod writes;
 
 pub(crate) use self::{
     claimant::{Claimant, consumer, id, intent},
     claims::Claims,
-    turn::{Claiming, Looked, Rest, Turn, steps},
+    turn::{Claiming, Looked, Rest, Turn, revoke, steps},
     view::{Found, View},
+    wakes::saw,
     writes::Writes,
 };
 pub use self::{
     error::ClaimError,
     register::{ConsumerId, Register},
+    wakes::Wakes,
 };

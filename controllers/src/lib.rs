@@ -27,6 +27,7 @@ pub mod connection;
 pub mod controller;
 pub mod diagnostics;
 pub mod exit;
+pub mod hostclaim;
 pub mod leader;
 pub mod logging;
 pub mod options;

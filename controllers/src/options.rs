@@ -146,6 +146,10 @@ pub struct Controllers {
     #[arg(long, env = "BESKAR7_BESKAR7MACHINE_CONCURRENCY", hide_env_values = true, value_name = "N",
           value_parser = clap::value_parser!(u16).range(1..), default_value = "50")]
     pub beskar7machine_concurrency: u16,
+    /// How many HostClaims are worked on at the same time
+    #[arg(long, env = "BESKAR7_HOSTCLAIM_CONCURRENCY", hide_env_values = true, value_name = "N",
+          value_parser = clap::value_parser!(u16).range(1..), default_value = "50")]
+    pub hostclaim_concurrency: u16,
     /// How many Beskar7Clusters are worked on at the same time
     #[arg(long, env = "BESKAR7_BESKAR7CLUSTER_CONCURRENCY", hide_env_values = true, value_name = "N",
           value_parser = clap::value_parser!(u16).range(1..), default_value = "10")]

@@ -149,6 +149,22 @@ const TABLE: &[Line] = &[
         place: Where::Watched,
         only_if: ALWAYS,
     },
+    Line {
+        group: GROUP,
+        resource: "hostclaims",
+        subresource: None,
+        verbs: READ_AND_PATCH,
+        place: Where::Watched,
+        only_if: ALWAYS,
+    },
+    Line {
+        group: GROUP,
+        resource: "hostclaims",
+        subresource: Some("status"),
+        verbs: &["patch"],
+        place: Where::Watched,
+        only_if: ALWAYS,
+    },
     // Who may have whose hosts.
     Line {
         group: GROUP,

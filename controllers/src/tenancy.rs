@@ -5,8 +5,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use beskar7_api::{HostDeployPolicy, host_deploy_policy::OnRevoke};
-use beskar7_core::policy::{self, Asking, Policy, Terms};
+use beskar7_api::{HostDeployPolicy, PhysicalHost, annotations};
+use beskar7_core::policy::{self, Asking, Policy, Tenure, Terms};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt as _;
 
@@ -59,11 +59,16 @@ impl Tenancy {
         policy::terms(policies.iter().map(AsRef::as_ref), &asking)
     }
 
-    /// What becomes of a host that was taken under a policy, when none allows it any more.
+    /// Whether somebody may have the host that it has. `open` are the namespaces whose hosts it may have.
     #[must_use]
-    pub fn on_revoke(&self, hosts_in: &str, under: Option<&str>) -> OnRevoke {
-        let policies = self.of(hosts_in);
-        policy::on_revoke(policies.iter().map(AsRef::as_ref), under)
+    pub fn tenure(&self, host: &PhysicalHost, open: &BTreeSet<String>) -> Tenure {
+        let there = host.metadata.namespace.as_deref().unwrap_or_default();
+        if open.contains(there) {
+            return Tenure::Allowed;
+        }
+        let under = host.annotations().get(annotations::POLICY).map(String::as_str);
+        let policies = self.of(there);
+        policy::not_allowed_any_more(policies.iter().map(AsRef::as_ref), under)
     }
 
     fn namespace(&self, namespace: &str) -> Option<Arc<Namespace>> {
@@ -136,11 +141,21 @@ mod tests {
         assert_eq!(&*tenancy.terms("racks", "a").unwrap().policy, "gold");
         assert_eq!(tenancy.terms("racks", "b"), None);
         assert_eq!(tenancy.terms("elsewhere", "a"), None);
-        assert_eq!(tenancy.on_revoke("lab", Some("all")), OnRevoke::Release);
+        let taken = |namespace: &str, under: &str| -> PhysicalHost {
+            serde_json::from_value(json!({
+                "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "PhysicalHost",
+                "metadata": {"name": "h", "namespace": namespace, "annotations": {annotations::POLICY: under}},
+                "spec": {"redfishConnection": {"address": "https://b", "credentialsSecretRef": "s"}},
+            }))
+            .unwrap()
+        };
+        let none = BTreeSet::new();
+        assert_eq!(tenancy.tenure(&taken("lab", "all"), &tenancy.open_to("a")), Tenure::Allowed);
+        assert_eq!(tenancy.tenure(&taken("lab", "all"), &none), Tenure::Revoked);
         assert_eq!(
-            tenancy.on_revoke("racks", Some("all")),
-            OnRevoke::Keep,
-            "a policy speaks for its namespace"
+            tenancy.tenure(&taken("racks", "all"), &none),
+            Tenure::Tolerated,
+            "a policy of another namespace"
         );
     }
 

@@ -11,6 +11,8 @@ mod another_image;
 mod bmcs;
 #[path = "manager/churn.rs"]
 mod churn;
+#[path = "manager/claims.rs"]
+mod claims;
 #[path = "manager/cluster_objects.rs"]
 mod cluster_objects;
 #[path = "manager/clusters.rs"]

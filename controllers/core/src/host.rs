@@ -12,8 +12,10 @@ pub mod plan;
 #[cfg(test)]
 pub(crate) mod samples;
 mod standing;
+mod trouble;
 
 pub use self::decide::{
     Decision, Failure, Observed, Pace, Requeue, decide, decide_paused, left_alone, may_be_asked, paused,
     wants_addresses,
 };
+pub use self::trouble::trouble;

@@ -21,6 +21,7 @@ pub mod conditions;
 pub mod delivery;
 pub mod events;
 pub mod host;
+pub mod hostclaim;
 pub mod kernel_line;
 pub mod machine;
 pub mod policy;

@@ -40,6 +40,17 @@ enum Who {
     Nobody(String),
 }
 
+/// Whether somebody may have the host that it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tenure {
+    /// It may.
+    Allowed,
+    /// No policy lets it any more, and the one that did lets it keep what it has.
+    Tolerated,
+    /// No policy lets it any more, and the one that did takes back what it has.
+    Revoked,
+}
+
 /// On what terms somebody may have a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
@@ -65,12 +76,6 @@ impl Policy {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// What becomes of hosts that somebody has whom it allowed, and nobody does any more.
-    #[must_use]
-    pub fn on_revoke(&self) -> OnRevoke {
-        self.on_revoke
     }
 
     /// Why it allows nobody, where what it says can't be read.
@@ -130,12 +135,18 @@ pub fn terms<'p>(policies: impl IntoIterator<Item = &'p Policy>, asking: &Asking
     Some(Terms { policy, minimum_cleaning })
 }
 
-/// What becomes of a host that somebody has whom no policy allows any more. `under` is the policy that it was taken
-/// under. What is gone can't ask for anything.
+/// Where somebody stands whom no policy allows to have its host any more. `under` is the policy that it was taken under.
+/// What is gone can't ask for anything.
 #[must_use]
-pub fn on_revoke<'p>(policies: impl IntoIterator<Item = &'p Policy>, under: Option<&str>) -> OnRevoke {
+pub fn not_allowed_any_more<'p>(
+    policies: impl IntoIterator<Item = &'p Policy>,
+    under: Option<&str>,
+) -> Tenure {
     let found = policies.into_iter().find(|policy| Some(policy.name()) == under);
-    found.map_or(OnRevoke::Keep, Policy::on_revoke)
+    match found.map_or(OnRevoke::Keep, |policy| policy.on_revoke) {
+        OnRevoke::Keep => Tenure::Tolerated,
+        OnRevoke::Release => Tenure::Revoked,
+    }
 }
 
 #[cfg(test)]

@@ -84,11 +84,11 @@ fn what_becomes_of_a_host_is_said_by_the_policy_that_it_was_taken_under() {
         policy("takes", json!({"hostclaimNamespaces": {}, "onRevoke": "Release"})),
     ];
     for (under, expected) in [
-        (Some("takes"), OnRevoke::Release),
-        (Some("keeps"), OnRevoke::Keep),
-        (Some("gone"), OnRevoke::Keep),
-        (None, OnRevoke::Keep),
+        (Some("takes"), Tenure::Revoked),
+        (Some("keeps"), Tenure::Tolerated),
+        (Some("gone"), Tenure::Tolerated),
+        (None, Tenure::Tolerated),
     ] {
-        assert_eq!(on_revoke(&all, under), expected, "{under:?}");
+        assert_eq!(not_allowed_any_more(&all, under), expected, "{under:?}");
     }
 }

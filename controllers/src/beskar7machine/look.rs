@@ -2,12 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use beskar7_api::{
-    Beskar7Machine, PhysicalHost, annotations, finalizers, host_deploy_policy::OnRevoke,
-    physical_host::Reservation,
-};
+use beskar7_api::{Beskar7Machine, PhysicalHost, annotations, finalizers, physical_host::Reservation};
 use beskar7_core::{
-    claim::{Candidate, Instructions, Intent, Obstacle, Order, Step, Wanting, revoke},
+    claim::{Candidate, Instructions, Obstacle, Wanting},
     host::{
         heard::{Heard, Word},
         hold::Progress,
@@ -16,6 +13,7 @@ use beskar7_core::{
         BootstrapData, Kept, bootstrap_secret, obstacle, on_hold, order, place, provider_id, reserved_for,
         wanting,
     },
+    policy::Tenure,
     pool::closed,
 };
 use kube::ResourceExt as _;
@@ -25,7 +23,7 @@ use super::{KIND, around::Around, error::ReconcileError, reconcile::Context};
 use crate::{
     bootstrap_data,
     causes::causes,
-    claim::{Claimant, Claiming, Claims, Found, Rest, Turn, View, consumer},
+    claim::{self, Claimant, Claiming, Claims, Found, Rest, Turn, View, consumer},
     clock::now,
 };
 
@@ -36,17 +34,6 @@ impl Claimant for Beskar7Machine {
     fn is_settled(&self) -> bool {
         self.spec.provider_id.is_some()
     }
-}
-
-/// Whether a machine may have the host that it has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// It may.
-    Allowed,
-    /// No policy lets it any more, and the one that did lets it keep what it has.
-    Tolerated,
-    /// No policy lets it any more, and the one that did takes back what it has.
-    Revoked,
 }
 
 /// One look at one machine.
@@ -71,30 +58,12 @@ impl Look<'_> {
         }
     }
 
-    /// Whether the machine may have its host.
-    pub(super) fn standing(&self, machine: &Beskar7Machine, host: &PhysicalHost) -> Standing {
-        let (there, own) = (host.metadata.namespace.as_deref().unwrap_or_default(), namespace(machine));
-        if there == own || self.open.contains(there) {
-            return Standing::Allowed;
+    /// Whether the machine may have its host: of its own namespace it always may.
+    pub(super) fn tenure(&self, machine: &Beskar7Machine, host: &PhysicalHost) -> Tenure {
+        match host.metadata.namespace.as_deref() == Some(namespace(machine)) {
+            true => Tenure::Allowed,
+            false => self.context.caches.tenancy.tenure(host, &self.open),
         }
-        let under = host.annotations().get(annotations::POLICY).map(String::as_str);
-        match self.context.caches.tenancy.on_revoke(there, under) {
-            OnRevoke::Keep => Standing::Tolerated,
-            OnRevoke::Release => Standing::Revoked,
-        }
-    }
-
-    /// Gives up a host that it may not have any more: what gives up reads the machine first.
-    async fn revoke(&self, view: View<Beskar7Machine>) -> Result<Turn<Beskar7Machine>, ReconcileError> {
-        if !view.live || view.order != Order::ConsumerThenHost {
-            return Ok(Turn::Reread(Order::ConsumerThenHost));
-        }
-        let intent = view.object.annotations().get(annotations::CLAIM).and_then(|text| Intent::parse(text));
-        let Some(Step::WriteIntent(given_up, _)) = intent.as_ref().map(revoke) else {
-            return Ok(Turn::Quiet);
-        };
-        let written = self.claims().writes.write_intent(view.object.as_ref(), &given_up).await?;
-        Ok(Turn::again(view.with_object(written)))
     }
 
     /// What became of the host that is kept for a machine's cluster, if one is known. That this machine holds it itself
@@ -128,7 +97,7 @@ impl Claiming for Look<'_> {
         wanting
     }
 
-    fn instructions(&self, machine: &Beskar7Machine) -> Option<Instructions> {
+    fn instructions(&self, machine: &Beskar7Machine, _: Option<&PhysicalHost>) -> Option<Instructions> {
         order(&machine.spec, self.context.delivery).ok().map(|order| order.instructions)
     }
 
@@ -165,8 +134,8 @@ impl Claiming for Look<'_> {
     async fn bound(&self, view: View<Beskar7Machine>) -> Result<Turn<Beskar7Machine>, ReconcileError> {
         let Found::There(host) = &view.host else { return Ok(Turn::Quiet) };
         let (machine, writes) = (view.object.as_ref(), &self.context.claims.writes);
-        if self.standing(machine, host) == Standing::Revoked {
-            return self.revoke(view).await;
+        if self.tenure(machine, host) == Tenure::Revoked {
+            return claim::revoke(self, view).await;
         }
         let claim = host.spec.claim_id.as_deref().unwrap_or_default();
         if Progress::of(host, claim) == Progress::Seen && machine.spec.provider_id.is_none() {

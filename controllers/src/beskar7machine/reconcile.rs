@@ -7,19 +7,13 @@ use beskar7_core::{
     claim::Obstacle,
     delivery::Delivery,
     machine::{self, Course, on_hold},
+    policy::Tenure,
 };
 use jiff::Timestamp;
 use kube::{Client, ResourceExt as _, runtime::controller::Action};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{
-    KIND, NAME,
-    around::Around,
-    error::ReconcileError,
-    look::{Look, Standing},
-    node::Sighting,
-    report::report,
-};
+use super::{KIND, NAME, around::Around, error::ReconcileError, look::Look, node::Sighting, report::report};
 use crate::{
     caches::Caches,
     claim::{self, Claims, ConsumerId, Looked, Register, Rest, View, Writes, id, intent},
@@ -109,8 +103,8 @@ impl Context {
         let look = Look { context: self, around: &around, open };
         match claim::steps(&look, machine).await? {
             Looked::Rest(view, rest) => {
-                let standing = view.host.host().map(|host| look.standing(&view.object, host));
-                let tolerated = standing == Some(Standing::Tolerated);
+                let tenure = view.host.host().map(|host| look.tenure(&view.object, host));
+                let tolerated = tenure == Some(Tenure::Tolerated);
                 self.rest(&view, &rest, &around, tolerated).await
             }
             Looked::Quiet => Ok(Action::await_change()),

@@ -1,32 +1,23 @@
 //! Who is to look again when something changes.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
-use beskar7_api::{PhysicalHost, annotations};
 use kube::ResourceExt as _;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
-use super::KIND;
 use crate::{
     caches::{Caches, Feeds},
-    claim::{ConsumerId, Register},
+    claim::{Register, saw},
     watch::Key,
 };
 
 /// What may wake a machine.
 pub struct Wakes {
     machines: UnboundedReceiver<Key>,
-    hosts: UnboundedReceiver<Key>,
     owner_machines: UnboundedReceiver<Key>,
     owner_clusters: UnboundedReceiver<Key>,
     clusters: UnboundedReceiver<Key>,
-    policies: UnboundedReceiver<Key>,
-    namespaces: UnboundedReceiver<Key>,
-    freed: UnboundedReceiver<Key>,
     /// What was last seen of a Cluster and of its Beskar7Cluster: most of their changes concern no machine.
     seen: HashMap<Key, Gist>,
 }
@@ -41,23 +32,16 @@ struct Gist {
 }
 
 impl Wakes {
-    /// Listens to everything that concerns machines. What is sent into the sender is a host that was chosen and given
-    /// up again.
+    /// Listens to everything that concerns machines beside their claims.
     #[must_use]
-    pub fn new(feeds: &Feeds) -> (Self, UnboundedSender<Key>) {
-        let (sender, freed) = unbounded_channel();
-        let wakes = Self {
+    pub fn new(feeds: &Feeds) -> Self {
+        Self {
             machines: feeds.machines.changes(),
-            hosts: feeds.hosts.changes(),
             owner_machines: feeds.owner_machines.changes(),
             owner_clusters: feeds.owner_clusters.changes(),
             clusters: feeds.clusters.changes(),
-            policies: feeds.policies.changes(),
-            namespaces: feeds.namespace_changes(),
-            freed,
             seen: HashMap::new(),
-        };
-        (wakes, sender)
+        }
     }
 
     /// Sends the keys of machines that are to look again, until `stop`.
@@ -70,15 +54,14 @@ impl Wakes {
     ) {
         loop {
             let woken = tokio::select! {
-                Some(machine) = self.machines.recv() => own(machine, &caches, &register),
-                Some(host) = self.hosts.recv() => of_host(&host, &caches, &register),
-                Some(host) = self.freed.recv() => of_host(&host, &caches, &register),
+                Some(machine) = self.machines.recv() => {
+                    saw(&caches.machines, &register, &machine);
+                    vec![machine]
+                }
                 // A Beskar7Machine has the name of its Machine.
                 Some(machine) = self.owner_machines.recv() => vec![machine],
                 Some(cluster) = self.owner_clusters.recv() => self.of_cluster(&cluster, &caches),
                 Some(cluster) = self.clusters.recv() => self.of_infrastructure(&cluster, &caches),
-                Some((there, _)) = self.policies.recv() => machines(register.concerned_by_policy(&there)),
-                Some((_, name)) = self.namespaces.recv() => machines(register.concerned_by_namespace(&name)),
                 () = stop.cancelled() => return,
                 else => return,
             };
@@ -127,34 +110,4 @@ pub(super) fn machines_of((namespace, name): &Key, caches: &Caches) -> Vec<Key> 
         })
         .map(|machine| (namespace.clone(), machine.name_any()))
         .collect()
-}
-
-fn own(machine: Key, caches: &Caches, register: &Register) -> Vec<Key> {
-    let consumer = ConsumerId { kind: KIND, key: machine.clone() };
-    let found = caches.machines.get(&machine);
-    let intent = found.as_ref().and_then(|found| found.annotations().get(annotations::CLAIM));
-    register.saw_consumer(&consumer, intent.map(String::as_str));
-    vec![machine]
-}
-
-fn of_host(host: &Key, caches: &Caches, register: &Register) -> Vec<Key> {
-    let found = caches.hosts.get(host);
-    let holder = found.as_deref().and_then(holder);
-    machines(register.saw_host(host, found.as_deref(), holder))
-}
-
-/// Those among consumers that are machines.
-fn machines(consumers: BTreeSet<ConsumerId>) -> Vec<Key> {
-    consumers.into_iter().filter(|consumer| consumer.kind == KIND).map(|consumer| consumer.key).collect()
-}
-
-/// The Beskar7Machine that a host names.
-fn holder(host: &PhysicalHost) -> Option<ConsumerId> {
-    let reference = host.spec.consumer_ref.as_ref()?;
-    let (Some(KIND), Some(namespace), Some(name)) =
-        (reference.kind.as_deref(), &reference.namespace, &reference.name)
-    else {
-        return None;
-    };
-    Some(ConsumerId { kind: KIND, key: (namespace.clone(), name.clone()) })
 }

@@ -92,6 +92,7 @@ async fn desk(count: usize, client: Client) -> BootDesk {
         hosts: Cache::of((0..count).map(|number| read(host(number))).collect()),
         machines: Cache::of((0..count).map(|number| read(machine(number))).collect()),
         owner_machines: Cache::of((0..count).map(|number| read(owner(number))).collect()),
+        claims: Cache::empty(),
         clusters: Cache::of(Vec::new()),
         templates: Cache::of(Vec::new()),
         owner_clusters: Cache::of(Vec::new()),

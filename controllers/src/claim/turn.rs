@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use beskar7_api::PhysicalHost;
+use beskar7_api::{PhysicalHost, annotations};
 use beskar7_core::claim::{
-    self, Candidate, ClaimId, Instructions, Obstacle, Order, Step, Wait, Wanting, Why, intend,
+    self, Candidate, ClaimId, Instructions, Intent, Obstacle, Order, Step, Wait, Wanting, Why, intend,
 };
-use kube::Resource as _;
+use kube::{Resource as _, ResourceExt as _};
 
 use super::{
     claimant::{Claimant, consumer, id},
@@ -36,8 +36,8 @@ pub(crate) trait Claiming: Sync {
     /// What it wants of a host.
     fn wanting(&self, object: &Self::Kind) -> Wanting;
 
-    /// What its host is told to be; nothing, while that can't be said.
-    fn instructions(&self, object: &Self::Kind) -> Option<Instructions>;
+    /// What its host, where one is there, is told to be; nothing, while that can't be said.
+    fn instructions(&self, object: &Self::Kind, host: Option<&PhysicalHost>) -> Option<Instructions>;
 
     /// Whether enough is known of what it stands among to begin or mend a claim; what ends one never waits.
     fn is_known(&self) -> bool;
@@ -186,7 +186,7 @@ async fn turn<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<Turn<L::Kind
         | Step::ReleaseHost(_)
         | Step::ReleaseStray { .. }) => {
             let terms = Terms {
-                instructions: look.instructions(&object),
+                instructions: look.instructions(&object, view.host.host()),
                 owner: wanting.owner,
                 policy: view.host.host().and_then(|host| look.policy(&object, host)),
             };
@@ -292,4 +292,17 @@ async fn choose<L: Claiming>(
             Ok(Turn::Reread(Order::HostThenConsumer))
         }
     }
+}
+
+/// Gives up a host that its consumer may not have any more. What gives up reads the consumer first.
+pub(crate) async fn revoke<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<Turn<L::Kind>, L::Error> {
+    if !view.live || view.order != Order::ConsumerThenHost {
+        return Ok(Turn::Reread(Order::ConsumerThenHost));
+    }
+    let intent = view.object.annotations().get(annotations::CLAIM).and_then(|text| Intent::parse(text));
+    let Some(Step::WriteIntent(given_up, _)) = intent.as_ref().map(claim::revoke) else {
+        return Ok(Turn::Quiet);
+    };
+    let written = look.claims().writes.write_intent(view.object.as_ref(), &given_up).await?;
+    Ok(Turn::again(view.with_object(written)))
 }

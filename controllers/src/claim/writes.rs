@@ -112,6 +112,9 @@ impl Writes {
         if let Some(wanted) = wanted {
             add(&mut spec, "bootIsoSource", json!(wanted.boot_iso_source));
             add(&mut spec, "boot", json!(wanted.boot));
+            if let Some(online) = wanted.online {
+                add(&mut spec, "online", json!(online));
+            }
         }
         let mut annotations =
             json!({ annotations::LAST_OWNER: terms.owner, annotations::POLICY: terms.policy });
@@ -119,6 +122,23 @@ impl Writes {
             add(&mut annotations, annotations::BLOCK_MOVE, json!(why));
         }
         self.merge(host, json!({ "metadata": { "annotations": annotations }, "spec": spec })).await
+    }
+
+    /// The host is told something else by the consumer that holds it.
+    pub(crate) async fn instruct(
+        &self,
+        host: &PhysicalHost,
+        wanted: &Instructions,
+    ) -> Result<Written<PhysicalHost>, ClaimError> {
+        let Instructions { boot_iso_source, boot, online } = wanted;
+        let spec = json!({ "bootIsoSource": boot_iso_source, "boot": boot, "online": online });
+        let mut change = json!({ "spec": spec });
+        let block = host.spec.claim_id.as_deref().and_then(|claim| block_for(host, claim));
+        if let Some(why) = block.filter(|_| boot_iso_source.is_some() && host.spec.boot_iso_source.is_none())
+        {
+            add(&mut change, "metadata", json!({ "annotations": { annotations::BLOCK_MOVE: why } }));
+        }
+        self.merge(host, change).await
     }
 
     /// The host is released: its claim ends when it is clean.
@@ -131,7 +151,11 @@ impl Writes {
         if let Some(why) = block(host) {
             add(&mut annotations, annotations::BLOCK_MOVE, json!(why));
         }
-        let spec = json!({ "consumerRef": null, "bootIsoSource": null, "boot": null });
+        let mut spec = json!({ "consumerRef": null, "bootIsoSource": null, "boot": null });
+        // What a claim said of its power goes with it; what people say of a machine's is theirs.
+        if host.spec.consumer_ref.as_ref().and_then(|holder| holder.kind.as_deref()) == Some("HostClaim") {
+            add(&mut spec, "online", Value::Null);
+        }
         self.merge(host, json!({ "metadata": { "annotations": annotations }, "spec": spec })).await
     }
 

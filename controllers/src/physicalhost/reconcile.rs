@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use beskar7_api::{Beskar7Machine, PhysicalHost, finalizers};
+use beskar7_api::{Beskar7Machine, HostClaim, PhysicalHost, finalizers};
 use beskar7_core::host::{
     self, Decision, Failure, Observed, Pace, Requeue,
     contact::{Contact, Trouble},
@@ -69,6 +69,8 @@ pub struct Means {
     pub guard: Guard,
     /// Those who hold hosts.
     pub machines: Cache<Beskar7Machine>,
+    /// What tenants want.
+    pub claims: Cache<HostClaim>,
     /// What is presented to machines, where there is a boot server.
     pub presenter: Option<Presenter>,
 }
@@ -84,11 +86,11 @@ impl Context {
         means: Means,
         woken: UnboundedSender<Key>,
     ) -> Self {
-        let Means { guard, machines, presenter } = means;
+        let Means { guard, machines, claims, presenter } = means;
         Self {
             marks: Marks::new(client.clone()),
             bmcs: Bmcs::new(guard),
-            consumers: Consumers::new(client.clone(), machines),
+            consumers: Consumers::new(client.clone(), machines, claims),
             presenter,
             inventories: Inventories::new(woken),
             trails: Trails::default(),

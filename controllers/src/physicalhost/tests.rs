@@ -20,7 +20,7 @@ use crate::{
     controller::{self, Failure as _},
     diagnostics::Metrics,
     tell::Recorder,
-    watch::Feed,
+    watch::{Cache, Feed},
 };
 
 /// Answers for Secrets and for patches, and writes down what it is asked.
@@ -70,7 +70,7 @@ impl MockApiServer {
             recorder,
             Metrics::new(),
             (minute * 10, pace),
-            Means { guard: Arc::new(|| true), machines, presenter: None },
+            Means { guard: Arc::new(|| true), machines, claims: Cache::empty(), presenter: None },
             tokio::sync::mpsc::unbounded_channel().0,
         ))
     }

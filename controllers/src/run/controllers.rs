@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use beskar7_core::{delivery::Delivery, host::Pace};
 use kube::Client;
 use tokio::{
-    sync::mpsc::{UnboundedReceiver, unbounded_channel},
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
@@ -14,11 +14,12 @@ use crate::{
     beskar7cluster, beskar7machine, beskar7machinetemplate,
     boot_server::Presenter,
     caches::{Caches, Feeds},
-    claim::Register,
+    claim::{self, Register},
     clock,
     connection::{self, Identity},
     controller::{self, Reconciler, STUCK},
     diagnostics::{Health, Metrics, Pulse},
+    hostclaim,
     leader::{Gate, LEASE_NAME},
     options::Options,
     physicalhost,
@@ -60,7 +61,12 @@ impl Controllers {
         let recorder = Recorder::new(client.clone(), LEASE_NAME, parts.identity.as_str());
         let caches = feeds.caches();
 
-        self.start_machines(parts, client, &recorder, feeds, &gate);
+        let register = Arc::new(Register::default());
+        let (wakes, freed) = claim::Wakes::new(feeds, register.clone());
+        let machines = self.start_machines(parts, client, &recorder, feeds, (&gate, &register, &freed));
+        let claims = self.start_claims(parts, client, &recorder, feeds, (register, freed));
+        let wakes = wakes.telling(beskar7machine::KIND, machines).telling(hostclaim::KIND, claims);
+        self.tasks.spawn(wakes.run(self.stop.clone()));
         let (woken, changes) = feeds.hosts.changes_and_more();
         let pace = Pace {
             poll: options.controllers.bmc_poll_interval,
@@ -76,6 +82,7 @@ impl Controllers {
             physicalhost::Means {
                 guard: Arc::new(move || gate.left(clock::uptime()).is_some()),
                 machines: caches.machines.clone(),
+                claims: caches.claims.clone(),
                 presenter: parts.presenter.clone(),
             },
             woken,
@@ -106,17 +113,18 @@ impl Controllers {
         self.run(templates, &caches, caches.templates.clone(), woken, TEMPLATES_AT_ONCE, parts.health);
     }
 
+    /// Returns where machines are told that they are to look again.
     fn start_machines(
         &mut self,
         parts: &Parts<'_>,
         client: &Client,
         recorder: &Recorder,
         feeds: &Feeds,
-        gate: &Gate,
-    ) {
+        (gate, register, freed): (&Gate, &Arc<Register>, &UnboundedSender<Key>),
+    ) -> UnboundedSender<Key> {
         let controllers = &parts.options.controllers;
-        let (caches, register) = (feeds.caches(), Arc::new(Register::default()));
-        let (wakes, freed) = beskar7machine::Wakes::new(feeds);
+        let caches = feeds.caches();
+        let wakes = beskar7machine::Wakes::new(feeds);
         let (keys, woken) = unbounded_channel();
         let gate = gate.clone();
         let clusters = Workloads::new(Means {
@@ -136,15 +144,47 @@ impl Controllers {
             beskar7machine::Shared {
                 caches: caches.clone(),
                 register: register.clone(),
-                freed,
+                freed: freed.clone(),
                 workloads: clusters,
                 namespace: parts.options.watch_namespace().map(str::to_owned),
             },
             (controllers.sync_period, controllers.release_timeout, parts.delivery()),
         );
-        self.tasks.spawn(wakes.run(caches.clone(), register, keys, self.stop.clone()));
+        let stop = self.stop.clone();
+        self.tasks.spawn(wakes.run(caches.clone(), register.clone(), keys.clone(), stop));
         let concurrency = controllers.beskar7machine_concurrency;
         self.run(machines, &caches, caches.machines.clone(), woken, concurrency, parts.health);
+        keys
+    }
+
+    /// Returns where claims are told that they are to look again.
+    fn start_claims(
+        &mut self,
+        parts: &Parts<'_>,
+        client: &Client,
+        recorder: &Recorder,
+        feeds: &Feeds,
+        (register, freed): (Arc<Register>, UnboundedSender<Key>),
+    ) -> UnboundedSender<Key> {
+        let controllers = &parts.options.controllers;
+        let (caches, (keys, woken)) = (feeds.caches(), unbounded_channel());
+        let claims = hostclaim::Context::new(
+            client.clone(),
+            recorder.clone(),
+            parts.metrics.clone(),
+            hostclaim::Shared {
+                caches: caches.clone(),
+                register: register.clone(),
+                freed,
+                namespace: parts.options.watch_namespace().map(str::to_owned),
+            },
+            (controllers.sync_period, controllers.release_timeout),
+        );
+        let wakes = hostclaim::Wakes::new(feeds);
+        self.tasks.spawn(wakes.run(register, keys.clone(), self.stop.clone()));
+        let concurrency = controllers.hostclaim_concurrency;
+        self.run(claims, &caches, caches.claims.clone(), woken, concurrency, parts.health);
+        keys
     }
 
     /// Runs a controller as soon as everything that it may look at is known.

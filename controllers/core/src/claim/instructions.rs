@@ -8,5 +8,7 @@ pub struct Instructions {
     /// The ISO that it boots.
     pub boot_iso_source: Option<String>,
     /// What else is wanted of the boot.
-    pub boot: HostBoot,
+    pub boot: Option<HostBoot>,
+    /// Whether it should run; nothing, where the consumer has no say in that.
+    pub online: Option<bool>,
 }

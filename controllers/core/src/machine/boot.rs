@@ -75,7 +75,7 @@ pub fn order(spec: &Beskar7MachineSpec, delivery: Delivery) -> Result<Order, Str
     Ok(Order {
         parameters_by: parameters_by(&boot, delivery),
         bootstrap: way(&boot).map(|_| form(spec)),
-        instructions: Instructions { boot_iso_source: Some(iso(spec)?), boot },
+        instructions: Instructions { boot_iso_source: Some(iso(spec)?), boot: Some(boot), online: None },
     })
 }
 

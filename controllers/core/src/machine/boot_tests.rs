@@ -18,7 +18,7 @@ fn a_pre_baked_iso_is_booted_as_it_is() {
     let order = ordered(spec, Delivery::Off).unwrap();
     assert_eq!(order.instructions.boot_iso_source.as_deref(), Some(ISO));
     assert_eq!(
-        (order.instructions.boot.method, order.instructions.boot.boot_mode),
+        (boot_of(&order).method, boot_of(&order).boot_mode),
         (BootMethod::VirtualMedia, BootMode::Legacy)
     );
     assert_eq!(
@@ -43,7 +43,7 @@ fn a_remote_configuration_needs_a_host_that_gets_its_parameters() {
         (ON, "Legacy", &[ISOOverlay]),
     ] {
         let order = ordered(spec(mode), delivery).unwrap();
-        assert_eq!(order.instructions.boot.kernel_args, ["config_url=http://x/c.yaml", "console=ttyS0"]);
+        assert_eq!(boot_of(&order).kernel_args, ["config_url=http://x/c.yaml", "console=ttyS0"]);
         assert_eq!((order.parameters_by, order.bootstrap), (Some(by), None), "{mode}");
     }
 }
@@ -63,9 +63,9 @@ fn without_a_config_url_the_bootstrap_data_is_delivered_in_the_form_that_the_sys
         let spec = json!({"provisioningMode": "RemoteConfig", "imageURL": ISO, "osFamily": family, "kernelArgs": own});
         let order = ordered(spec.clone(), ON).unwrap();
         assert!(
-            order.instructions.boot.kernel_args.contains(&argument.to_owned()),
+            boot_of(&order).kernel_args.contains(&argument.to_owned()),
             "{family}: {:?}",
-            order.instructions.boot
+            boot_of(&order)
         );
         assert_eq!(order.bootstrap, Some(form), "{family}");
         let error = ordered(spec, Delivery::Off).unwrap_err();
@@ -74,7 +74,7 @@ fn without_a_config_url_the_bootstrap_data_is_delivered_in_the_form_that_the_sys
     let of_volume = json!({"provisioningMode": "PreBakedISO", "imageURL": ISO, "configVolume": "cidata"});
     let order = ordered(of_volume.clone(), ON).unwrap();
     assert_eq!(
-        (order.instructions.boot.config_volume, order.bootstrap),
+        (boot_of(&order).config_volume, order.bootstrap),
         (Some(ConfigVolume::Cidata), Some(Form::Any))
     );
     assert!(ordered(of_volume, Delivery::Off).unwrap_err().contains("--boot-url"));
@@ -107,4 +107,8 @@ fn what_cannot_be_carried_out_says_what_to_write_instead() {
         let spec = json!({"provisioningMode": "PreBakedISO", "imageURL": image});
         assert!(ordered(spec, Delivery::Off).is_ok(), "{scheme}");
     }
+}
+
+fn boot_of(order: &Order) -> &HostBoot {
+    order.instructions.boot.as_ref().unwrap()
 }

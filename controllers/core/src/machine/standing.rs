@@ -14,7 +14,7 @@ use crate::{
     claim::Obstacle,
     conditions::{Finding, Truth, get, set},
     events::{Event, Severity, changed},
-    host::hold::Progress,
+    host::{hold::Progress, trouble},
 };
 
 /// What became of a look at a machine.
@@ -242,7 +242,7 @@ fn associated(course: &Course<'_>) -> Finding {
                  that its machine does no harm sets the annotation {force} on this Beskar7Machine; the host stays back \
                  until it is clean",
                 host = name(host),
-                why = host_trouble(host).unwrap_or(host_reasons::DEPROVISIONING),
+                why = trouble(host).unwrap_or(host_reasons::DEPROVISIONING),
                 force = annotations::FORCE_RELEASE,
             ),
         ),
@@ -255,31 +255,13 @@ fn ready(machine: &Beskar7Machine, course: &Course<'_>, associated: &Finding) ->
         return Finding { truth: Truth::True, reason: reasons::PROVISIONED, message: String::new() };
     }
     // Of what a BMC said nothing is repeated here: who owns the cluster may not know the BMC.
-    match host_trouble(host) {
+    match trouble(host) {
         Some(reason) => not(
             reasons::PHYSICAL_HOST_ERROR,
             format!("PhysicalHost {} says {reason}: see its conditions", name(host)),
         ),
         None => not(reasons::PHYSICAL_HOST_NOT_READY, format!("PhysicalHost {} boots", name(host))),
     }
-}
-
-/// What is wrong with a host while it is provisioned or deprovisioned, in the word of its condition.
-fn host_trouble(host: &PhysicalHost) -> Option<&str> {
-    let status = host.status.as_ref()?;
-    let wrong =
-        |type_: &str| get(&status.conditions, type_).filter(|found| found.status == Truth::False.as_str());
-    if let Some(connection) = wrong(host_reasons::REDFISH_CONNECTION_READY) {
-        return Some(&connection.reason);
-    }
-    let on_the_way = [
-        host_reasons::NOT_CLAIMED,
-        host_reasons::PROVISIONING,
-        host_reasons::DEPROVISIONING,
-        host_reasons::WAITING_FOR_BOOT_INFO,
-    ];
-    let provisioned = wrong(host_reasons::PROVISIONED)?;
-    (!on_the_way.contains(&provisioned.reason.as_str())).then_some(provisioned.reason.as_str())
 }
 
 fn name(host: &PhysicalHost) -> String {

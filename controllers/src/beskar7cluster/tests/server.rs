@@ -100,6 +100,7 @@ impl MockApiServer {
         let caches = Caches {
             hosts: Cache::of(hosts),
             machines: Cache::of(vec![]),
+            claims: Cache::empty(),
             clusters: Cache::of(vec![]),
             templates: Cache::of(vec![]),
             owner_machines: Cache::of(vec![]),

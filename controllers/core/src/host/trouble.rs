@@ -1,0 +1,24 @@
+//! What is wrong with a host, for those who use it and may not know its BMC.
+
+use beskar7_api::{PhysicalHost, conditions::host as reasons};
+
+use crate::conditions::{Truth, get};
+
+/// What is wrong with a host while it is provisioned or deprovisioned, in the word of its condition. Its sentence is not
+/// for everybody: it may speak of the BMC.
+#[must_use]
+pub fn trouble(host: &PhysicalHost) -> Option<&str> {
+    let conditions = &host.status.as_ref()?.conditions;
+    let wrong = |type_: &str| get(conditions, type_).filter(|found| found.status == Truth::False.as_str());
+    if let Some(connection) = wrong(reasons::REDFISH_CONNECTION_READY) {
+        return Some(&connection.reason);
+    }
+    let on_the_way = [
+        reasons::NOT_CLAIMED,
+        reasons::PROVISIONING,
+        reasons::DEPROVISIONING,
+        reasons::WAITING_FOR_BOOT_INFO,
+    ];
+    let provisioned = wrong(reasons::PROVISIONED)?;
+    (!on_the_way.contains(&provisioned.reason.as_str())).then_some(provisioned.reason.as_str())
+}

@@ -1,0 +1,143 @@
+//! What is said of claims.
+
+use serde_json::{Value, json};
+
+use super::{
+    super::samples::{claim, host},
+    *,
+};
+use crate::conditions::get;
+
+const ISO: &str = "http://images/os.iso";
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+/// Status and reason of Association, Synchronization, Provisioned and Ready.
+fn said(claim: &HostClaim, course: &Course<'_>) -> Vec<String> {
+    let decision = decide(claim, course, at(1));
+    ["Association", "Synchronization", "Provisioned", "Ready"]
+        .map(|type_| {
+            let told = get(&decision.status.conditions, type_).unwrap();
+            assert_eq!(told.observed_generation, Some(2));
+            format!("{} {}", told.status, told.reason)
+        })
+        .to_vec()
+}
+
+fn message(claim: &HostClaim, course: &Course<'_>, type_: &str) -> String {
+    get(&decide(claim, course, at(1)).status.conditions, type_).unwrap().message.clone()
+}
+
+fn seen() -> Value {
+    json!({
+        "metadata": {"annotations": {"beskar7.infrastructure.cluster.x-k8s.io/provisioned": "id"}},
+        "spec": {"bootIsoSource": ISO, "online": true},
+        "status": {"state": "Provisioned", "observedPowerState": "On"},
+    })
+}
+
+#[test]
+fn once_associated_it_waits_to_be_turned_on() {
+    let claim = claim(json!({"spec": {"image": {"url": ISO}}}));
+    let host = host(json!({}));
+    let course = Course::Held(&host, Tenure::Allowed);
+    assert_eq!(
+        said(&claim, &course),
+        ["True HostAssociated", "True ConfigurationSynced", "False available", "False IssuesReported"]
+    );
+    assert_eq!(message(&claim, &course, "Ready"), "* Provisioned: available");
+    let status = decide(&claim, &course, at(1)).status;
+    assert_eq!(status.phase, Some(ClaimPhase::Bound));
+    let hardware_data = status.hardware_data.unwrap();
+    assert_eq!((hardware_data.name.as_str(), hardware_data.namespace.as_deref()), ("h", Some("metal")));
+    assert_eq!((status.host_uid.as_deref(), status.powered_on), (Some("u-h"), Some(false)));
+    assert_eq!(status.hardware.unwrap().serial_number.as_deref(), Some("s"));
+}
+
+#[test]
+fn once_it_was_seen_to_boot_all_is_well() {
+    let claim = claim(json!({"spec": {"image": {"url": ISO}, "online": true}}));
+    let host = host(seen());
+    let course = Course::Held(&host, Tenure::Allowed);
+    assert_eq!(
+        said(&claim, &course),
+        ["True HostAssociated", "True ConfigurationSynced", "True provisioned", "True InfoReported"]
+    );
+    assert_eq!(message(&claim, &course, "Ready"), "");
+    assert_eq!(decide(&claim, &course, at(1)).status.powered_on, Some(true));
+}
+
+#[test]
+fn what_goes_wrong_is_said_without_a_word_of_the_bmc() {
+    let claim = claim(json!({"spec": {"image": {"url": ISO}, "online": true}}));
+    let condition = |type_: &str, reason: &str| {
+        json!({"type": type_, "status": "False", "reason": reason, "message": "bmc.example says no to root",
+            "lastTransitionTime": "2026-01-01T00:00:00Z"})
+    };
+    for (type_, reason, expected) in [
+        ("RedfishConnectionReady", "AuthenticationFailed", "False HostError"),
+        ("HostProvisioned", "ConfigurationNotRead", "False HostError"),
+        ("HostProvisioned", "Provisioning", "False provisioning"),
+    ] {
+        let held = host(json!({
+            "spec": {"bootIsoSource": ISO}, "status": {"conditions": [condition(type_, reason)]},
+        }));
+        let course = Course::Held(&held, Tenure::Allowed);
+        assert_eq!(said(&claim, &course)[2], expected, "{reason}");
+        let text = serde_json::to_string(&decide(&claim, &course, at(1)).status).unwrap();
+        for secret in ["bmc.example", "bmc-secret", "root"] {
+            assert!(!text.contains(secret), "{secret}: {text}");
+        }
+    }
+}
+
+#[test]
+fn what_this_version_cannot_do_is_said_and_not_passed_over() {
+    let held = host(json!({}));
+    let course = Course::Held(&held, Tenure::Allowed);
+    let qcow2 = claim(json!({"spec": {"image": {"url": "http://images/os.qcow2"}, "online": true}}));
+    assert_eq!(said(&qcow2, &course)[2], "False ImageNotSupported");
+    let with_data = claim(json!({"spec": {"image": {"url": ISO}, "userData": {"name": "u"}}}));
+    assert_eq!(said(&with_data, &course)[1], "False ConfigurationNotSupported");
+    let other = claim(json!({"spec": {"image": {"url": "http://images/other.iso"}, "online": true}}));
+    let booted = host(seen());
+    assert_eq!(said(&other, &Course::Held(&booted, Tenure::Allowed))[2], "False ImageChanged");
+}
+
+#[test]
+fn every_course_has_its_words() {
+    let claim = claim(json!({}));
+    let held = host(json!({}));
+    for (course, association, phase) in [
+        (Course::Unauthorized("no policy"), "False NotAuthorized", Some(ClaimPhase::Unbound)),
+        (Course::Searching("0 of 3 hosts match"), "False NoMatchingHost", Some(ClaimPhase::Unbound)),
+        (Course::Binding, "False Associating", Some(ClaimPhase::Unbound)),
+        (Course::Held(&held, Tenure::Tolerated), "True NotAuthorized", Some(ClaimPhase::Bound)),
+        (Course::HostPaused, "True HostAssociated", None),
+        (Course::Lost, "False HostLost", Some(ClaimPhase::Unbound)),
+        (Course::Releasing { overdue: false }, "False Releasing", None),
+    ] {
+        assert_eq!(said(&claim, &course)[0], association, "{course:?}");
+        assert_eq!(decide(&claim, &course, at(1)).status.phase, phase, "{course:?}");
+    }
+    let overdue = message(&claim, &Course::Releasing { overdue: true }, "Association");
+    assert!(overdue.contains("force-release"), "{overdue}");
+    let paused = decide(&claim, &Course::Paused("because"), at(1));
+    assert_eq!(paused.status.conditions.len(), 1, "nothing else is said");
+    assert_eq!(get(&paused.status.conditions, "Paused").unwrap().message, "because");
+}
+
+#[test]
+fn people_are_told_of_a_host_and_of_what_is_wrong_once() {
+    let mut claim = claim(json!({"spec": {"image": {"url": ISO}}}));
+    let held = host(json!({}));
+    let searching = decide(&claim, &Course::Searching("0 of 0"), at(1));
+    let reasons: Vec<&str> = searching.events.iter().map(|event| event.reason.as_str()).collect();
+    assert_eq!(reasons, ["Unbound", "NoMatchingHost"]);
+    claim.status = Some(searching.status);
+    assert!(decide(&claim, &Course::Searching("0 of 0"), at(2)).events.is_empty());
+    let bound = decide(&claim, &Course::Held(&held, Tenure::Allowed), at(3));
+    assert_eq!(bound.events.first().map(|event| event.note.as_str()), Some("Host h"));
+}

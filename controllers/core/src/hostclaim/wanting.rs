@@ -1,0 +1,73 @@
+//! What a claim wants of its host.
+
+use std::collections::BTreeSet;
+
+use beskar7_api::{HostClaim, annotations};
+
+use crate::claim::Wanting;
+
+/// What a claim wants. `open` are the namespaces that let its own have hosts: a claim needs a policy wherever the hosts
+/// are.
+#[must_use]
+pub fn wanting(claim: &HostClaim, open: &BTreeSet<String>) -> Wanting {
+    let (own, name) = (own(claim), claim.metadata.name.as_deref().unwrap_or_default());
+    let spec = &claim.spec;
+    let namespaces = match place(claim) {
+        Some(there) => open.iter().filter(|open| *open == there).cloned().collect(),
+        None => open.clone(),
+    };
+    Wanting {
+        consumer: format!("HostClaim/{own}/{name}"),
+        owner: Some(format!("Tenant/{own}")),
+        namespaces,
+        pool: None,
+        host: spec.host_ref.as_ref().map(|host| host.name.clone()),
+        selector: spec.host_selector.as_ref().map(|selector| selector.labels.clone()),
+        requirements: spec.hardware_requirements.clone(),
+        zone: spec.failure_domain.clone(),
+        parameters_by: None,
+        reservation: None,
+    }
+}
+
+/// Why a claim may have no host at all, where it is so; nothing for one that names its host: whether that is forbidden or
+/// does not exist is not the tenant's to know.
+#[must_use]
+pub fn not_authorized(claim: &HostClaim, wanting: &Wanting) -> Option<String> {
+    if !wanting.namespaces.is_empty() || claim.spec.host_ref.is_some() {
+        return None;
+    }
+    let own = own(claim);
+    Some(match place(claim) {
+        Some(there) => format!("No HostDeployPolicy in namespace {there} lets namespace {own} have hosts"),
+        None => format!("No HostDeployPolicy lets namespace {own} have hosts: ask the platform team for one"),
+    })
+}
+
+/// Why a claim is to be left as it is, if it is.
+#[must_use]
+pub fn on_hold(claim: &HostClaim) -> Option<String> {
+    let annotations = claim.metadata.annotations.as_ref()?;
+    annotations
+        .contains_key(annotations::PAUSED)
+        .then(|| format!("The annotation {} is set", annotations::PAUSED))
+}
+
+fn own(claim: &HostClaim) -> &str {
+    claim.metadata.namespace.as_deref().unwrap_or_default()
+}
+
+/// The one namespace that the hosts are wanted from, where the claim says so.
+fn place(claim: &HostClaim) -> Option<&str> {
+    match (&claim.spec.host_ref, &claim.spec.host_selector) {
+        (Some(host), _) => {
+            Some(host.namespace.as_deref().filter(|name| !name.is_empty()).unwrap_or(own(claim)))
+        }
+        (None, Some(selector)) => selector.in_namespace.as_deref(),
+        (None, None) => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "wanting_tests.rs"]
+mod tests;

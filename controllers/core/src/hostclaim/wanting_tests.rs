@@ -1,0 +1,63 @@
+//! What a claim wants, and may want.
+
+use serde_json::json;
+
+use super::{super::samples::claim, *};
+
+fn open(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn hosts_come_from_where_a_policy_opens_them_and_from_nowhere_else() {
+    for (spec, expected) in [
+        (json!({}), vec!["lab", "racks"]),
+        (json!({"hostSelector": {"matchLabels": {"kind": "medium"}}}), vec!["lab", "racks"]),
+        (json!({"hostSelector": {"inNamespace": "racks"}}), vec!["racks"]),
+        (json!({"hostSelector": {"inNamespace": "other"}}), vec![]),
+        (json!({"hostRef": {"name": "h", "namespace": "lab"}}), vec!["lab"]),
+        (json!({"hostRef": {"name": "h", "namespace": "other"}}), vec![]),
+        (json!({"hostRef": {"name": "h"}}), vec![]),
+    ] {
+        let wanting = wanting(&claim(json!({ "spec": spec })), &open(&["lab", "racks"]));
+        assert_eq!(wanting.namespaces, open(&expected), "{spec}");
+    }
+    let at_home = wanting(&claim(json!({"spec": {"hostRef": {"name": "h"}}})), &open(&["a"]));
+    assert_eq!((at_home.namespaces, at_home.host.as_deref()), (open(&["a"]), Some("h")));
+}
+
+#[test]
+fn what_is_wanted_of_a_host_is_what_the_claim_says() {
+    let wanting = wanting(
+        &claim(json!({"spec": {
+            "hostSelector": {"matchLabels": {"kind": "medium"}}, "failureDomain": "z",
+            "hardwareRequirements": {"minCPUCores": 8},
+        }})),
+        &open(&["racks"]),
+    );
+    let wish = wanting.wish();
+    assert_eq!((wish.owner, wish.zone, wish.host), (Some("Tenant/a"), Some("z"), None));
+    assert_eq!(wish.selector.unwrap().match_labels["kind"], "medium");
+    assert_eq!(wish.requirements.unwrap().min_cpu_cores, Some(8));
+}
+
+#[test]
+fn a_host_that_is_forbidden_and_one_that_is_not_there_look_alike() {
+    let told = |spec: serde_json::Value, open_: &[&str]| {
+        let claim = claim(json!({ "spec": spec }));
+        not_authorized(&claim, &wanting(&claim, &open(open_)))
+    };
+    let named = json!({"hostRef": {"name": "h", "namespace": "metal"}});
+    assert_eq!((told(named.clone(), &[]), told(named, &["metal"])), (None, None));
+    assert!(told(json!({}), &[]).unwrap().contains("lets namespace a have hosts"));
+    let there = told(json!({"hostSelector": {"inNamespace": "metal"}}), &["lab"]).unwrap();
+    assert!(there.contains("in namespace metal"), "{there}");
+    assert_eq!(told(json!({}), &["lab"]), None);
+}
+
+#[test]
+fn a_paused_claim_says_why() {
+    assert_eq!(on_hold(&claim(json!({}))), None);
+    let paused = claim(json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}));
+    assert!(on_hold(&paused).unwrap().contains("cluster.x-k8s.io/paused"));
+}

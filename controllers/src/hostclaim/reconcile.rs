@@ -1,0 +1,181 @@
+//! One look at one claim, and what becomes of it.
+
+use std::{sync::Arc, time::Duration};
+
+use beskar7_api::{HostClaim, annotations};
+use beskar7_core::hostclaim::{self, Course, not_authorized, on_hold, wanting};
+use jiff::Timestamp;
+use kube::{Client, ResourceExt as _, runtime::controller::Action};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::{KIND, NAME, error::ReconcileError, look::Look};
+use crate::{
+    caches::Caches,
+    claim::{self, Claims, ConsumerId, Looked, Register, Rest, View, Writes, id},
+    clock::now,
+    controller::Reconciler,
+    diagnostics::Metrics,
+    retry::{Backoffs, spread},
+    tell::Recorder,
+    watch::{Key, key},
+    write::{Written, changes, merge_status},
+};
+
+/// No look may take longer: it is a handful of requests to the API server.
+const LIMIT: Duration = Duration::from_secs(120);
+/// A lost race is looked at again soon, should the watch not wake us before.
+const AFTER_LOST_RACE: Duration = Duration::from_secs(1);
+
+/// What every look needs.
+pub struct Context {
+    client: Client,
+    recorder: Recorder,
+    metrics: Metrics,
+    pub(super) caches: Caches,
+    pub(super) claims: Claims,
+    backoffs: Backoffs<Key>,
+    sync_period: Duration,
+    /// How long a release may take until it is called overdue.
+    release_patience: Duration,
+}
+
+/// What the controller shares with others.
+pub struct Shared {
+    /// What is known of the cluster.
+    pub caches: Caches,
+    /// Who waits for a host, and who has chosen one.
+    pub register: Arc<Register>,
+    /// Hosts that somebody chose and gave up again.
+    pub freed: UnboundedSender<Key>,
+    /// The only namespace that is looked into, where there is one.
+    pub namespace: Option<String>,
+}
+
+impl Context {
+    /// For a controller whose writes go through `client`.
+    #[must_use]
+    pub fn new(
+        client: Client,
+        recorder: Recorder,
+        metrics: Metrics,
+        Shared { caches, register, freed, namespace }: Shared,
+        (sync_period, release_patience): (Duration, Duration),
+    ) -> Self {
+        let writes = Writes::new(client.clone(), namespace);
+        Self {
+            claims: Claims { writes, register, hosts: caches.hosts.clone(), freed },
+            client,
+            recorder,
+            metrics,
+            caches,
+            backoffs: Backoffs::new(),
+            sync_period,
+            release_patience,
+        }
+    }
+
+    async fn steps(&self, claim: Arc<HostClaim>) -> Result<Action, ReconcileError> {
+        // Moved away: clusterctl deletes it here, and nothing of it may be released.
+        if claim.annotations().contains_key(annotations::DELETE_FOR_MOVE) {
+            return Ok(Action::await_change());
+        }
+        if let Some(why) = on_hold(&claim) {
+            self.claims.register.stops_waiting(&id(claim.as_ref()));
+            return self.say(&claim, &Course::Paused(&why), Action::await_change()).await;
+        }
+        let open = self.caches.tenancy.open_to(&claim.namespace().unwrap_or_default());
+        let look = Look { context: self, open, on_hold: false };
+        match claim::steps(&look, claim).await? {
+            Looked::Rest(view, rest) => self.rest(&look, &view, &rest).await,
+            Looked::Quiet => Ok(Action::await_change()),
+            Looked::Busy => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
+        }
+    }
+
+    async fn rest(
+        &self,
+        look: &Look<'_>,
+        view: &View<HostClaim>,
+        rest: &Rest,
+    ) -> Result<Action, ReconcileError> {
+        let claim = view.object.as_ref();
+        let closed = not_authorized(claim, &wanting(claim, &look.open));
+        let (course, action) = match (rest, view.host.host()) {
+            (Rest::Searching(counts), _) => {
+                let course = closed.as_deref().map_or(Course::Searching(counts), Course::Unauthorized);
+                (course, Action::await_change())
+            }
+            (Rest::Blocked(obstacle), _) => (Course::Searching(&obstacle.message), self.resync()),
+            (Rest::Held, Some(host)) => (Course::Held(host, look.tenure(host)), self.resync()),
+            (Rest::Held, None) => (Course::Binding, self.resync()),
+            (Rest::HostPaused, _) => (Course::HostPaused, Action::await_change()),
+            (Rest::Lost, _) => (Course::Lost, Action::await_change()),
+            (Rest::Releasing, _) => {
+                let left = self.patience_left(claim);
+                let action = left.map_or_else(|| self.resync(), Action::requeue);
+                (Course::Releasing { overdue: left.is_none() }, action)
+            }
+        };
+        self.say(claim, &course, action).await
+    }
+
+    async fn say(
+        &self,
+        claim: &HostClaim,
+        course: &Course<'_>,
+        action: Action,
+    ) -> Result<Action, ReconcileError> {
+        let decision = hostclaim::decide(claim, course, now());
+        let changed = changes(claim.status.as_ref(), &decision.status).map_err(ReconcileError::Json)?;
+        let Some(changed) = changed else { return Ok(action) };
+        let written = merge_status(&self.client, claim, changed).await;
+        match written.map_err(|error| ReconcileError::Status(Box::new(error)))? {
+            Written::To(_) => {
+                tracing::info!(phase = ?decision.status.phase, "status written");
+                self.recorder.tell(claim, &decision.events).await;
+                Ok(action)
+            }
+            Written::Stale => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
+        }
+    }
+
+    /// How much longer a release may take until it is called overdue.
+    fn patience_left(&self, claim: &HostClaim) -> Option<Duration> {
+        let deleted = claim.metadata.deletion_timestamp.as_ref()?.0;
+        let waited = Duration::try_from(Timestamp::now().duration_since(deleted)).unwrap_or_default();
+        self.release_patience.checked_sub(waited).filter(|left| !left.is_zero())
+    }
+
+    fn resync(&self) -> Action {
+        Action::requeue(spread(self.sync_period))
+    }
+}
+
+impl Reconciler for Context {
+    type Kind = HostClaim;
+    type Error = ReconcileError;
+    const NAME: &'static str = NAME;
+    const LIMIT: Duration = LIMIT;
+
+    async fn look(self: Arc<Self>, claim: Arc<HostClaim>) -> Result<Action, ReconcileError> {
+        let claim_key = key(claim.as_ref());
+        let result = self.steps(claim).await;
+        if result.as_ref().is_ok_and(|action| *action == Action::await_change()) {
+            self.backoffs.forget(&claim_key);
+        }
+        result
+    }
+
+    fn forget(&self, claim: &Key) {
+        self.backoffs.forget(claim);
+        self.claims.forget(&ConsumerId { kind: KIND, key: claim.clone() });
+    }
+
+    fn backoffs(&self) -> &Backoffs<Key> {
+        &self.backoffs
+    }
+
+    fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+}
