@@ -9,6 +9,8 @@ mod addresses;
 mod another_image;
 #[path = "manager/bmcs.rs"]
 mod bmcs;
+#[path = "manager/boot_tls.rs"]
+mod boot_tls;
 #[path = "manager/churn.rs"]
 mod churn;
 #[path = "manager/claims.rs"]
