@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use beskar7_api::{HostClaim, PhysicalHost, annotations, finalizers};
 use beskar7_core::{
-    claim::{Instructions, Intent, Obstacle, Order, Wanting},
+    claim::{Candidate, Instructions, Intent, Obstacle, Order, Wanting},
     host::hold::Progress,
-    hostclaim::{instructions, wanting},
+    hostclaim::{instructions, on_hold, wanting},
     policy::Tenure,
 };
 use kube::ResourceExt as _;
@@ -37,8 +37,6 @@ pub(super) struct Look<'a> {
     pub(super) context: &'a Context,
     /// The namespaces that let its own have hosts.
     pub(super) open: BTreeSet<String>,
-    /// Whether it is paused.
-    pub(super) on_hold: bool,
 }
 
 impl Look<'_> {
@@ -56,8 +54,8 @@ impl Claiming for Look<'_> {
         &self.context.claims
     }
 
-    fn is_on_hold(&self, _: &HostClaim) -> bool {
-        self.on_hold
+    fn is_on_hold(&self, claim: &HostClaim) -> bool {
+        on_hold(claim).is_some()
     }
 
     fn wanting(&self, claim: &HostClaim) -> Wanting {
@@ -93,6 +91,10 @@ impl Claiming for Look<'_> {
     /// What the claim says now is written into its host; that its machine was installed, into the claim.
     async fn bound(&self, view: View<HostClaim>) -> Result<Turn<HostClaim>, ReconcileError> {
         let Found::There(host) = &view.host else { return Ok(Turn::Quiet) };
+        // Nothing is written into a host that is to be left alone.
+        if Candidate::new(host).on_hold {
+            return Ok(Turn::Rest(view, Rest::HostPaused));
+        }
         if self.tenure(host) == Tenure::Revoked {
             return claim::revoke(self, view).await;
         }

@@ -84,7 +84,7 @@ impl Context {
             return self.say(&claim, &Course::Paused(&why), Action::await_change()).await;
         }
         let open = self.caches.tenancy.open_to(&claim.namespace().unwrap_or_default());
-        let look = Look { context: self, open, on_hold: false };
+        let look = Look { context: self, open };
         match claim::steps(&look, claim).await? {
             Looked::Rest(view, rest) => self.rest(&look, &view, &rest).await,
             Looked::Quiet => Ok(Action::await_change()),
