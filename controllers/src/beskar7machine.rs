@@ -2,16 +2,13 @@
 //! it writes what it wants into the host, and the PhysicalHost controller makes it so.
 
 mod around;
-mod error;
 mod look;
 mod node;
 mod reconcile;
-mod report;
 mod wake;
 
 pub(crate) use self::around::Around;
 pub use self::{
-    error::ReconcileError,
     reconcile::{Context, Shared},
     wake::Wakes,
 };

@@ -11,6 +11,7 @@ mod error;
 mod register;
 #[cfg(test)]
 mod register_tests;
+mod report;
 mod turn;
 mod view;
 mod wakes;
@@ -19,7 +20,8 @@ mod writes;
 pub(crate) use self::{
     claimant::{Claimant, consumer, id, intent},
     claims::Claims,
-    turn::{Claiming, Looked, Rest, Turn, revoke, steps},
+    report::report,
+    turn::{Claiming, Looked, Rest, Turn, patience_left, revoke, steps},
     view::{Found, View},
     wakes::saw,
     writes::Writes,

@@ -1,13 +1,11 @@
 //! The HostClaim controller: finds a host for a tenant, has it booted and turned on and off, and gives it back. It never
 //! talks to a BMC, and nothing of one is in what it says.
 
-mod error;
 mod look;
 mod reconcile;
 mod wakes;
 
 pub use self::{
-    error::ReconcileError,
     reconcile::{Context, Shared},
     wakes::Wakes,
 };

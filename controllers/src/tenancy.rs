@@ -50,6 +50,14 @@ impl Tenancy {
         allowing.map(|((namespace, _), _)| namespace).collect()
     }
 
+    /// Of the one namespace that hosts are wanted from, whether it lets another one have them: itself, or nothing. Cheap
+    /// where that is one's own.
+    #[must_use]
+    pub fn opened(&self, hosts_in: Option<&str>, asking: &str) -> BTreeSet<String> {
+        let elsewhere = hosts_in.filter(|there| *there != asking);
+        elsewhere.filter(|there| self.terms(there, asking).is_some()).map(str::to_owned).into_iter().collect()
+    }
+
     /// On what terms a namespace may have the hosts of another; nothing, where it may not.
     #[must_use]
     pub fn terms(&self, hosts_in: &str, asking: &str) -> Option<Terms> {
@@ -140,6 +148,10 @@ mod tests {
         assert_eq!((open("a"), open("b"), open("unknown")), ("lab racks".into(), "lab".into(), "lab".into()));
         assert_eq!(&*tenancy.terms("racks", "a").unwrap().policy, "gold");
         assert_eq!(tenancy.terms("racks", "b"), None);
+        let opened = |there, asking| tenancy.opened(there, asking).into_iter().collect::<Vec<_>>();
+        assert_eq!(opened(Some("racks"), "a"), ["racks"]);
+        assert!(opened(Some("racks"), "b").is_empty() && opened(None, "a").is_empty());
+        assert!(opened(Some("lab"), "lab").is_empty(), "one's own is no other");
         assert_eq!(tenancy.terms("elsewhere", "a"), None);
         let taken = |namespace: &str, under: &str| -> PhysicalHost {
             serde_json::from_value(json!({

@@ -75,7 +75,8 @@ pub(super) async fn observe(
         Some(named) => control_planes.read(&namespace, named).await,
         None => ControlPlane::Unread(Unread::NotAsked),
     };
-    let open = caches.tenancy.open_to(&namespace);
+    let pool = cluster.spec.host_pool.as_ref().and_then(|pool| pool.namespace.as_deref());
+    let open = caches.tenancy.opened(pool, &namespace);
     Ok(Seen { owner: owner_, control_plane, machines, open, hosts })
 }
 

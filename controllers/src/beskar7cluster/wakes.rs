@@ -1,9 +1,6 @@
 //! Who is looked at when: turns changes of Clusters, Machines and hosts into the keys of the clusters that they concern.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use beskar7_api::{Beskar7Cluster, PhysicalHost};
 use beskar7_core::cluster::{concerned_by_host, concerned_by_machine, owner_name};
@@ -84,7 +81,8 @@ impl Wakes {
         };
         let caches = self.caches.clone();
         self.wake_those(|cluster| {
-            let open = open_to(&caches, cluster);
+            let own = cluster.metadata.namespace.as_deref().unwrap_or_default();
+            let open = caches.tenancy.opened(pool(cluster).map(String::as_str), own);
             concerned_by_host(cluster, before.as_deref(), after.as_deref(), &open)
         });
     }
@@ -104,12 +102,6 @@ impl Wakes {
 /// The namespace that its pool is in, where it says so.
 fn pool(cluster: &Beskar7Cluster) -> Option<&String> {
     cluster.spec.host_pool.as_ref()?.namespace.as_ref()
-}
-
-/// The other namespaces that let a cluster's own have hosts; who names no pool needs none of them.
-fn open_to(caches: &Caches, cluster: &Beskar7Cluster) -> BTreeSet<String> {
-    let own = cluster.metadata.namespace.as_deref().unwrap_or_default();
-    pool(cluster).map(|_| caches.tenancy.open_to(own)).unwrap_or_default()
 }
 
 fn is_owner((namespace, name): &Key, cluster: &Beskar7Cluster) -> bool {

@@ -19,11 +19,11 @@ use beskar7_core::{
 use kube::ResourceExt as _;
 use serde_json::json;
 
-use super::{KIND, around::Around, error::ReconcileError, reconcile::Context};
+use super::{KIND, around::Around, reconcile::Context};
 use crate::{
     bootstrap_data,
     causes::causes,
-    claim::{self, Claimant, Claiming, Claims, Found, Rest, Turn, View, consumer},
+    claim::{self, ClaimError, Claimant, Claiming, Claims, Found, Rest, Turn, View, consumer},
     clock::now,
 };
 
@@ -80,7 +80,6 @@ impl Look<'_> {
 
 impl Claiming for Look<'_> {
     type Kind = Beskar7Machine;
-    type Error = ReconcileError;
 
     fn claims(&self) -> &Claims {
         &self.context.claims
@@ -131,7 +130,7 @@ impl Claiming for Look<'_> {
     }
 
     /// Once its host was seen to boot, the machine gets its identity.
-    async fn bound(&self, view: View<Beskar7Machine>) -> Result<Turn<Beskar7Machine>, ReconcileError> {
+    async fn bound(&self, view: View<Beskar7Machine>) -> Result<Turn<Beskar7Machine>, ClaimError> {
         let Found::There(host) = &view.host else { return Ok(Turn::Quiet) };
         let (machine, writes) = (view.object.as_ref(), &self.context.claims.writes);
         if self.tenure(machine, host) == Tenure::Revoked {

@@ -9,14 +9,13 @@ use beskar7_core::{
     machine::{self, Course, on_hold},
     policy::Tenure,
 };
-use jiff::Timestamp;
 use kube::{Client, ResourceExt as _, runtime::controller::Action};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{KIND, NAME, around::Around, error::ReconcileError, look::Look, node::Sighting, report::report};
+use super::{KIND, NAME, around::Around, look::Look, node::Sighting};
 use crate::{
     caches::Caches,
-    claim::{self, Claims, ConsumerId, Looked, Register, Rest, View, Writes, id, intent},
+    claim::{self, ClaimError, Claims, ConsumerId, Looked, Register, Rest, View, Writes, id, intent},
     clock::now,
     controller::Reconciler,
     diagnostics::Metrics,
@@ -89,7 +88,7 @@ impl Context {
     }
 
     /// Looks, and makes one step after the other for as long as something is to be done at once.
-    async fn steps(&self, machine: Arc<Beskar7Machine>) -> Result<Action, ReconcileError> {
+    async fn steps(&self, machine: Arc<Beskar7Machine>) -> Result<Action, ClaimError> {
         // Moved away: clusterctl deletes it here, and nothing of it may be released.
         if machine.annotations().contains_key(annotations::DELETE_FOR_MOVE) {
             return Ok(Action::await_change());
@@ -118,7 +117,7 @@ impl Context {
         rest: &Rest,
         around: &Around,
         tolerated: bool,
-    ) -> Result<Action, ReconcileError> {
+    ) -> Result<Action, ClaimError> {
         let (machine, host) = (view.object.as_ref(), view.host.host());
         let name = intent(machine).map(|(namespace, name)| format!("{namespace}/{name}")).unwrap_or_default();
         let (mut sighting, mut allowed) = (None, true);
@@ -137,7 +136,7 @@ impl Context {
             (Rest::HostPaused, _) => (Course::HostPaused(&name), Action::await_change()),
             (Rest::Lost, _) => (Course::Lost, Action::await_change()),
             (Rest::Releasing, host) => {
-                let left = self.patience_left(machine);
+                let left = claim::patience_left(machine, self.release_patience);
                 let action = left.map_or_else(|| self.resync(), Action::requeue);
                 (Course::Releasing { host, overdue: left.is_none() }, action)
             }
@@ -152,7 +151,7 @@ impl Context {
         course: &Course<'_>,
         (node, tolerated): (Option<&Sighting>, Option<&PhysicalHost>),
         action: Action,
-    ) -> Result<Action, ReconcileError> {
+    ) -> Result<Action, ClaimError> {
         let mut decision = machine::decide(machine, course, now());
         if let Some(host) = tolerated {
             decision = decision.tolerated(machine, host, now());
@@ -160,17 +159,12 @@ impl Context {
         if let Some(node) = node {
             decision = decision.with_node(machine, &node.finding, node.needs_people, now());
         }
-        match report(&self.client, &self.recorder, machine, &decision).await? {
+        let machine::Decision { status, events } = &decision;
+        let (to, both) = ((&self.client, &self.recorder), (machine.status.as_ref(), status));
+        match claim::report(to, machine, both, &status.phase, events).await? {
             true => Ok(action),
             false => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
         }
-    }
-
-    /// How much longer a release may take until it is called overdue.
-    fn patience_left(&self, machine: &Beskar7Machine) -> Option<Duration> {
-        let deleted = machine.metadata.deletion_timestamp.as_ref()?.0;
-        let waited = Duration::try_from(Timestamp::now().duration_since(deleted)).unwrap_or_default();
-        self.release_patience.checked_sub(waited).filter(|left| !left.is_zero())
     }
 
     fn after_obstacle(&self, machine: &Beskar7Machine, obstacle: &Obstacle) -> Action {
@@ -187,11 +181,11 @@ impl Context {
 
 impl Reconciler for Context {
     type Kind = Beskar7Machine;
-    type Error = ReconcileError;
+    type Error = ClaimError;
     const NAME: &'static str = NAME;
     const LIMIT: Duration = LIMIT;
 
-    async fn look(self: Arc<Self>, machine: Arc<Beskar7Machine>) -> Result<Action, ReconcileError> {
+    async fn look(self: Arc<Self>, machine: Arc<Beskar7Machine>) -> Result<Action, ClaimError> {
         let machine_key = key(machine.as_ref());
         let result = self.steps(machine).await;
         if result.as_ref().is_ok_and(|action| *action == Action::await_change()) {

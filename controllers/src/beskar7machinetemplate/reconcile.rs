@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use beskar7_api::{Beskar7Cluster, Beskar7MachineTemplate, GROUP, cluster_api};
 use beskar7_core::{
     delivery::Delivery,
+    pool,
     template::{Offering, cluster_name, left_alone, offer},
 };
 use kube::{Client, runtime::controller::Action};
@@ -129,7 +130,13 @@ impl Place {
         delivery: Delivery,
         caches: &Caches,
     ) -> Option<Offering> {
-        let open = caches.tenancy.open_to(template.metadata.namespace.as_deref().unwrap_or_default());
+        let own = template.metadata.namespace.as_deref().unwrap_or_default();
+        let ours = match self {
+            Self::Alone | Self::Unknown(_) => None,
+            Self::Of(_, ours) => ours.spec.host_pool.as_ref(),
+        };
+        let wanted = pool::Place::of(own, ours, template.spec.template.spec.host_selector.as_ref());
+        let open = caches.tenancy.opened(wanted.namespace, own);
         match self {
             Self::Alone => Some(Offering::new(template, None, delivery, &open)),
             Self::Unknown(_) => None,

@@ -1,6 +1,8 @@
-//! How a step of a claim can fail.
+//! How a look at a consumer can fail.
 
-use crate::chance::NoChance;
+use std::time::Duration;
+
+use crate::{chance::NoChance, controller::Failure};
 
 /// Why it has to be tried again.
 #[derive(Debug, thiserror::Error)]
@@ -11,19 +13,30 @@ pub enum ClaimError {
     /// The consumer or a host could not be written.
     #[error("the object or its host can't be written")]
     Write(#[source] Box<kube::Error>),
+    /// What is to be written could not be made into a patch.
+    #[error("the object can't be written as JSON")]
+    Json(#[source] serde_json::Error),
     /// No claim ID could be drawn.
     #[error(transparent)]
     Chance(#[from] NoChance),
+    /// It hung.
+    #[error("not done within {0:?}")]
+    TimedOut(Duration),
 }
 
-impl ClaimError {
-    /// In one word, for metrics.
-    pub(crate) fn category(&self) -> &'static str {
+impl Failure for ClaimError {
+    fn category(&self) -> &'static str {
         match self {
             Self::Read(_) => "read",
             Self::Write(_) => "write",
+            Self::Json(_) => "json",
             Self::Chance(_) => "chance",
+            Self::TimedOut(_) => "timeout",
         }
+    }
+
+    fn timed_out(limit: Duration) -> Self {
+        Self::TimedOut(limit)
     }
 }
 

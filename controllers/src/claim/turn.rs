@@ -1,11 +1,12 @@
 //! One consumer's claim, step by step: what the engine says is next, carried out.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use beskar7_api::{PhysicalHost, annotations};
 use beskar7_core::claim::{
     self, Candidate, ClaimId, Instructions, Intent, Obstacle, Order, Step, Wait, Wanting, Why, intend,
 };
+use jiff::Timestamp;
 use kube::{Resource as _, ResourceExt as _};
 
 use super::{
@@ -24,9 +25,6 @@ const MOST_STEPS: usize = 12;
 pub(crate) trait Claiming: Sync {
     /// The kind.
     type Kind: Claimant;
-    /// How a look can fail.
-    type Error: From<ClaimError> + Send;
-
     /// What every claim needs.
     fn claims(&self) -> &Claims;
 
@@ -58,7 +56,7 @@ pub(crate) trait Claiming: Sync {
     fn bound(
         &self,
         view: View<Self::Kind>,
-    ) -> impl Future<Output = Result<Turn<Self::Kind>, Self::Error>> + Send;
+    ) -> impl Future<Output = Result<Turn<Self::Kind>, ClaimError>> + Send;
 }
 
 /// What a step leads to.
@@ -107,7 +105,10 @@ pub(crate) enum Looked<K> {
 }
 
 /// Makes one step after the other for as long as something is to be done at once.
-pub(crate) async fn steps<L: Claiming>(look: &L, object: Arc<L::Kind>) -> Result<Looked<L::Kind>, L::Error> {
+pub(crate) async fn steps<L: Claiming>(
+    look: &L,
+    object: Arc<L::Kind>,
+) -> Result<Looked<L::Kind>, ClaimError> {
     let mut view = look.claims().cached(object);
     for _ in 0..MOST_STEPS {
         let key = key(view.object.as_ref());
@@ -125,7 +126,7 @@ pub(crate) async fn steps<L: Claiming>(look: &L, object: Arc<L::Kind>) -> Result
 }
 
 /// The claim's next step, carried out.
-async fn turn<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<Turn<L::Kind>, L::Error> {
+async fn turn<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<Turn<L::Kind>, ClaimError> {
     let object = view.object.clone();
     let hosts_named = look.claims().referring(object.as_ref()).await?;
     let referring: Vec<Candidate<'_>> = hosts_named.iter().map(|host| Candidate::new(host)).collect();
@@ -190,7 +191,7 @@ async fn turn<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<Turn<L::Kind
                 owner: wanting.owner,
                 policy: view.host.host().and_then(|host| look.policy(&object, host)),
             };
-            Ok(carry_out(look.claims(), step, view, &terms).await?)
+            carry_out(look.claims(), step, view, &terms).await
         }
     }
 }
@@ -255,7 +256,7 @@ async fn choose<L: Claiming>(
     look: &L,
     view: View<L::Kind>,
     wanting: Wanting,
-) -> Result<Turn<L::Kind>, L::Error> {
+) -> Result<Turn<L::Kind>, ClaimError> {
     let (claims, object) = (look.claims(), view.object.clone());
     let consumer = id(object.as_ref());
     if let Some(obstacle) = look.obstacle(&object) {
@@ -275,7 +276,7 @@ async fn choose<L: Claiming>(
         claims.free_choice(object.as_ref());
         return Ok(Turn::Rest(view, Rest::Blocked(obstacle)));
     }
-    let fresh = ClaimId::from_random(chance::bits().map_err(ClaimError::from)?);
+    let fresh = ClaimId::from_random(chance::bits()?);
     let Step::WriteIntent(intent, _) = intend(&Candidate::new(&host), fresh) else {
         return Ok(Turn::Quiet);
     };
@@ -294,8 +295,15 @@ async fn choose<L: Claiming>(
     }
 }
 
+/// How much longer the release of a deleted consumer's host may take until it is called overdue.
+pub(crate) fn patience_left<K: Claimant>(object: &K, patience: Duration) -> Option<Duration> {
+    let deleted = object.meta().deletion_timestamp.as_ref()?.0;
+    let waited = Duration::try_from(Timestamp::now().duration_since(deleted)).unwrap_or_default();
+    patience.checked_sub(waited).filter(|left| !left.is_zero())
+}
+
 /// Gives up a host that its consumer may not have any more. What gives up reads the consumer first.
-pub(crate) async fn revoke<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<Turn<L::Kind>, L::Error> {
+pub(crate) async fn revoke<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<Turn<L::Kind>, ClaimError> {
     if !view.live || view.order != Order::ConsumerThenHost {
         return Ok(Turn::Reread(Order::ConsumerThenHost));
     }

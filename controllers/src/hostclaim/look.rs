@@ -12,8 +12,8 @@ use beskar7_core::{
 use kube::ResourceExt as _;
 use serde_json::json;
 
-use super::{KIND, error::ReconcileError, reconcile::Context};
-use crate::claim::{self, Claimant, Claiming, Claims, Found, Rest, Turn, View};
+use super::{KIND, reconcile::Context};
+use crate::claim::{self, ClaimError, Claimant, Claiming, Claims, Found, Rest, Turn, View};
 
 impl Claimant for HostClaim {
     const KIND: &'static str = KIND;
@@ -48,7 +48,6 @@ impl Look<'_> {
 
 impl Claiming for Look<'_> {
     type Kind = HostClaim;
-    type Error = ReconcileError;
 
     fn claims(&self) -> &Claims {
         &self.context.claims
@@ -89,7 +88,7 @@ impl Claiming for Look<'_> {
     }
 
     /// What the claim says now is written into its host; that its machine was installed, into the claim.
-    async fn bound(&self, view: View<HostClaim>) -> Result<Turn<HostClaim>, ReconcileError> {
+    async fn bound(&self, view: View<HostClaim>) -> Result<Turn<HostClaim>, ClaimError> {
         let Found::There(host) = &view.host else { return Ok(Turn::Quiet) };
         // Nothing is written into a host that is to be left alone.
         if Candidate::new(host).on_hold {

@@ -4,21 +4,19 @@ use std::{sync::Arc, time::Duration};
 
 use beskar7_api::{HostClaim, annotations};
 use beskar7_core::hostclaim::{self, Course, not_authorized, on_hold, wanting};
-use jiff::Timestamp;
 use kube::{Client, ResourceExt as _, runtime::controller::Action};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{KIND, NAME, error::ReconcileError, look::Look};
+use super::{KIND, NAME, look::Look};
 use crate::{
     caches::Caches,
-    claim::{self, Claims, ConsumerId, Looked, Register, Rest, View, Writes, id},
+    claim::{self, ClaimError, Claims, ConsumerId, Looked, Register, Rest, View, Writes, id},
     clock::now,
     controller::Reconciler,
     diagnostics::Metrics,
     retry::{Backoffs, spread},
     tell::Recorder,
     watch::{Key, key},
-    write::{Written, changes, merge_status},
 };
 
 /// No look may take longer: it is a handful of requests to the API server.
@@ -74,7 +72,7 @@ impl Context {
         }
     }
 
-    async fn steps(&self, claim: Arc<HostClaim>) -> Result<Action, ReconcileError> {
+    async fn steps(&self, claim: Arc<HostClaim>) -> Result<Action, ClaimError> {
         // Moved away: clusterctl deletes it here, and nothing of it may be released.
         if claim.annotations().contains_key(annotations::DELETE_FOR_MOVE) {
             return Ok(Action::await_change());
@@ -92,12 +90,7 @@ impl Context {
         }
     }
 
-    async fn rest(
-        &self,
-        look: &Look<'_>,
-        view: &View<HostClaim>,
-        rest: &Rest,
-    ) -> Result<Action, ReconcileError> {
+    async fn rest(&self, look: &Look<'_>, view: &View<HostClaim>, rest: &Rest) -> Result<Action, ClaimError> {
         let claim = view.object.as_ref();
         let closed = not_authorized(claim, &wanting(claim, &look.open));
         let (course, action) = match (rest, view.host.host()) {
@@ -111,7 +104,7 @@ impl Context {
             (Rest::HostPaused, _) => (Course::HostPaused, Action::await_change()),
             (Rest::Lost, _) => (Course::Lost, Action::await_change()),
             (Rest::Releasing, _) => {
-                let left = self.patience_left(claim);
+                let left = claim::patience_left(claim, self.release_patience);
                 let action = left.map_or_else(|| self.resync(), Action::requeue);
                 (Course::Releasing { overdue: left.is_none() }, action)
             }
@@ -124,26 +117,14 @@ impl Context {
         claim: &HostClaim,
         course: &Course<'_>,
         action: Action,
-    ) -> Result<Action, ReconcileError> {
+    ) -> Result<Action, ClaimError> {
         let decision = hostclaim::decide(claim, course, now());
-        let changed = changes(claim.status.as_ref(), &decision.status).map_err(ReconcileError::Json)?;
-        let Some(changed) = changed else { return Ok(action) };
-        let written = merge_status(&self.client, claim, changed).await;
-        match written.map_err(|error| ReconcileError::Status(Box::new(error)))? {
-            Written::To(_) => {
-                tracing::info!(phase = ?decision.status.phase, "status written");
-                self.recorder.tell(claim, &decision.events).await;
-                Ok(action)
-            }
-            Written::Stale => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
+        let hostclaim::Decision { status, events } = &decision;
+        let (to, both) = ((&self.client, &self.recorder), (claim.status.as_ref(), status));
+        match claim::report(to, claim, both, &status.phase, events).await? {
+            true => Ok(action),
+            false => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
         }
-    }
-
-    /// How much longer a release may take until it is called overdue.
-    fn patience_left(&self, claim: &HostClaim) -> Option<Duration> {
-        let deleted = claim.metadata.deletion_timestamp.as_ref()?.0;
-        let waited = Duration::try_from(Timestamp::now().duration_since(deleted)).unwrap_or_default();
-        self.release_patience.checked_sub(waited).filter(|left| !left.is_zero())
     }
 
     fn resync(&self) -> Action {
@@ -153,11 +134,11 @@ impl Context {
 
 impl Reconciler for Context {
     type Kind = HostClaim;
-    type Error = ReconcileError;
+    type Error = ClaimError;
     const NAME: &'static str = NAME;
     const LIMIT: Duration = LIMIT;
 
-    async fn look(self: Arc<Self>, claim: Arc<HostClaim>) -> Result<Action, ReconcileError> {
+    async fn look(self: Arc<Self>, claim: Arc<HostClaim>) -> Result<Action, ClaimError> {
         let claim_key = key(claim.as_ref());
         let result = self.steps(claim).await;
         if result.as_ref().is_ok_and(|action| *action == Action::await_change()) {
