@@ -25,11 +25,17 @@ use crate::boot::Cleaning;
     label("clusterctl.cluster.x-k8s.io/move", ""),
     printcolumn(name = "Matches", type_ = "string", json_path = ".spec.hostclaimNamespaces.nameMatches"),
     printcolumn(name = "OnRevoke", type_ = "string", json_path = ".spec.onRevoke"),
+    printcolumn(name = "Cleaning", type_ = "string", json_path = ".spec.minimumCleaning"),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Ready')].status"
+    ),
     printcolumn(
         name = "Claims",
         type_ = "integer",
         json_path = ".status.claims",
-        description = "Claims that it covers now"
+        description = "Hosts that are held under it"
     ),
     printcolumn(
         name = "Hosts",
@@ -49,9 +55,8 @@ pub struct HostDeployPolicySpec {
     pub on_revoke: OnRevoke,
     /// The least cleaning between two claims under this policy: None, Metadata or Full. The host may
     /// ask for more. None says that hosts are passed on as they are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Cleaning")]
-    pub minimum_cleaning: Option<Cleaning>,
+    #[serde(default)]
+    pub minimum_cleaning: Cleaning,
 }
 
 /// Conditions on a namespace. All that are given must hold.
@@ -101,10 +106,11 @@ pub enum OnRevoke {
 #[derive(Serialize, Deserialize, KubeSchema, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct HostDeployPolicyStatus {
-    /// How many claims hold a host under this policy.
+    /// How many hosts beside the policy are held under it, by HostClaims and Beskar7Machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claims: Option<i32>,
-    /// How many hosts the policy opens.
+    /// How many hosts the policy opens: those of its namespace that are neither on their way out nor
+    /// externally provisioned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<i32>,
     /// The state of the policy in detail.

@@ -68,7 +68,7 @@ impl Policy {
             name: policy.metadata.name.as_deref().unwrap_or_default().into(),
             who: Who::new(&policy.spec.hostclaim_namespaces),
             on_revoke: policy.spec.on_revoke,
-            minimum_cleaning: policy.spec.minimum_cleaning.unwrap_or_default(),
+            minimum_cleaning: policy.spec.minimum_cleaning,
         }
     }
 
