@@ -252,3 +252,11 @@ pub mod claim {
     /// Ready: other conditions say what is missing.
     pub const ISSUES_REPORTED: &str = "IssuesReported";
 }
+
+/// Reasons of a HostDeployPolicy.
+pub mod policy {
+    /// Ready: what it says is understood.
+    pub const POLICY_READ: &str = "PolicyRead";
+    /// Its expression can't be used: it allows nobody.
+    pub const EXPRESSION_NOT_USABLE: &str = "ExpressionNotUsable";
+}

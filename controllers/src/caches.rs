@@ -40,6 +40,8 @@ pub struct Caches {
     pub owner_machines: Cache<cluster_api::Machine>,
     /// Cluster API's Clusters.
     pub owner_clusters: Cache<cluster_api::Cluster>,
+    /// What opens hosts to others.
+    pub policies: Cache<HostDeployPolicy>,
     /// Who may have whose hosts.
     pub tenancy: Tenancy,
 }
@@ -54,6 +56,7 @@ impl Caches {
         self.templates.filled().await;
         self.owner_machines.filled().await;
         self.owner_clusters.filled().await;
+        self.policies.filled().await;
         self.tenancy.filled().await;
     }
 }
@@ -119,6 +122,7 @@ impl Feeds {
             templates: self.templates.cache(),
             owner_machines: self.owner_machines.cache(),
             owner_clusters: self.owner_clusters.cache(),
+            policies: self.policies.cache(),
             tenancy: self.tenancy.clone(),
         }
     }

@@ -175,6 +175,14 @@ const TABLE: &[Line] = &[
         only_if: ALWAYS,
     },
     Line {
+        group: GROUP,
+        resource: "hostdeploypolicies",
+        subresource: Some("status"),
+        verbs: &["patch"],
+        place: Where::Watched,
+        only_if: ALWAYS,
+    },
+    Line {
         group: "",
         resource: "namespaces",
         subresource: None,

@@ -97,6 +97,24 @@ impl<K: Watched> Cache<K> {
     }
 }
 
+/// Which changes of objects are such of their spec, for those who care for nothing else of them.
+#[derive(Debug, Default)]
+pub(crate) struct Specs(HashMap<Key, (Option<String>, Option<i64>)>);
+
+impl Specs {
+    /// Whether the spec of an object is new, or the object gone.
+    pub(crate) fn is_new(&mut self, key: &Key, found: Option<&impl Resource>) -> bool {
+        match found.map(Resource::meta) {
+            Some(metadata) => {
+                // Another object of the same name begins to count anew.
+                let spec = (metadata.uid.clone(), metadata.generation);
+                self.0.insert(key.clone(), spec.clone()) != Some(spec)
+            }
+            None => self.0.remove(key).is_some(),
+        }
+    }
+}
+
 /// Keeps a cache current, once it is started.
 pub struct Feed<K: Watched> {
     cache: Cache<K>,

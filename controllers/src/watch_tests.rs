@@ -127,3 +127,30 @@ async fn who_listens_later_is_told_what_is_there_and_what_comes() {
     feed.take(Event::Apply(good("c")));
     assert_eq!(told(&mut late), ["c"]);
 }
+
+#[test]
+fn a_spec_is_new_once_and_that_of_another_object_of_the_same_name_too() {
+    let named: Key = ("metal".to_owned(), "p".to_owned());
+    let object = |uid: &str, generation: i64| {
+        let mut object = beskar7_api::HostDeployPolicy::new("p", Default::default());
+        object.metadata.uid = Some(uid.to_owned());
+        object.metadata.generation = Some(generation);
+        object
+    };
+    let mut specs = Specs::default();
+    for (number, (found, expected)) in [
+        (None, false),
+        (Some(object("a", 1)), true),
+        (Some(object("a", 1)), false),
+        (Some(object("a", 2)), true),
+        (Some(object("b", 2)), true),
+        (None, true),
+        (None, false),
+        (Some(object("b", 2)), true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert_eq!(specs.is_new(&named, found.as_ref()), expected, "{number}");
+    }
+}

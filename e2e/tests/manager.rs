@@ -49,6 +49,8 @@ mod parameters;
 mod physical_hosts;
 #[path = "manager/place.rs"]
 mod place;
+#[path = "manager/policies.rs"]
+mod policies;
 #[path = "manager/pools.rs"]
 mod pools;
 #[path = "manager/promises.rs"]

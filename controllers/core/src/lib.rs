@@ -27,3 +27,4 @@ pub mod machine;
 pub mod policy;
 pub mod pool;
 pub mod template;
+mod untouched;

@@ -2,6 +2,8 @@
 //!
 //! The conditions of a policy must all hold; of several policies one is enough. Where there is none, nobody may.
 
+mod standing;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use beskar7_api::{
@@ -10,6 +12,8 @@ use beskar7_api::{
     host_deploy_policy::{LabelCondition, NamespaceConditions, OnRevoke},
 };
 use regex::Regex;
+
+pub use self::standing::{concerned_by_host, left_alone, standing};
 
 /// What a compiled expression may take: an expression that needs more is no name's.
 const MOST_MEMORY: usize = 1 << 20;

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     caches::{Caches, Feeds},
-    watch::{Key, key},
+    watch::{Key, Specs, key},
 };
 
 /// Turns changes into keys.
@@ -24,6 +24,8 @@ pub struct Wakes {
     keys: UnboundedSender<Key>,
     /// The hosts as they were when they last changed. These are the cache's own, so they cost next to nothing.
     before: HashMap<Key, Arc<PhysicalHost>>,
+    /// What is in the status of a policy concerns no cluster.
+    policy_specs: Specs,
 }
 
 impl Wakes {
@@ -41,6 +43,7 @@ impl Wakes {
             namespaces: feeds.namespace_changes(),
             keys,
             before: HashMap::new(),
+            policy_specs: Specs::default(),
         };
         (wakes, woken)
     }
@@ -54,7 +57,7 @@ impl Wakes {
                 Some(key) = self.owners.recv() => self.wake_those(|cluster| is_owner(&key, cluster)),
                 Some(key) = self.machines.recv() => self.machine(&key),
                 Some(key) = self.hosts.recv() => self.host(key),
-                Some((there, _)) = self.policies.recv() => self.wake_those(|cluster| pool(cluster) == Some(&there)),
+                Some(key) = self.policies.recv() => self.policy(&key),
                 Some((_, name)) = self.namespaces.recv() => {
                     self.wake_those(|cluster| pool(cluster).is_some() && cluster.metadata.namespace.as_ref() == Some(&name));
                 }
@@ -85,6 +88,13 @@ impl Wakes {
             let open = caches.tenancy.opened(pool(cluster).map(String::as_str), own);
             concerned_by_host(cluster, before.as_deref(), after.as_deref(), &open)
         });
+    }
+
+    fn policy(&mut self, key: &Key) {
+        let found = self.caches.policies.get(key);
+        if self.policy_specs.is_new(key, found.as_deref()) {
+            self.wake_those(|cluster| pool(cluster) == Some(&key.0));
+        }
     }
 
     fn wake_those(&self, are_concerned: impl Fn(&Beskar7Cluster) -> bool) {

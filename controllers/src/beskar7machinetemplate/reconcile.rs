@@ -10,20 +10,18 @@ use beskar7_core::{
 };
 use kube::{Client, runtime::controller::Action};
 
-use super::{NAME, ReconcileError};
+use super::NAME;
 use crate::{
     caches::Caches,
     controller::Reconciler,
     diagnostics::Metrics,
-    retry::{Backoffs, spread},
-    watch::{Key, key},
-    write::{Written, changes, merge_status},
+    retry::Backoffs,
+    upkeep::{UpkeepError, keep},
+    watch::Key,
 };
 
 /// No reconcile may take longer.
 const LIMIT: Duration = Duration::from_secs(60);
-/// A lost race is looked at again soon, should the watch not wake us before.
-const AFTER_LOST_RACE: Duration = Duration::from_secs(5);
 
 /// What every reconcile needs.
 pub struct Context {
@@ -44,11 +42,11 @@ impl Context {
 
 impl Reconciler for Context {
     type Kind = Beskar7MachineTemplate;
-    type Error = ReconcileError;
+    type Error = UpkeepError;
     const NAME: &'static str = NAME;
     const LIMIT: Duration = LIMIT;
 
-    async fn look(self: Arc<Self>, template: Arc<Beskar7MachineTemplate>) -> Result<Action, ReconcileError> {
+    async fn look(self: Arc<Self>, template: Arc<Beskar7MachineTemplate>) -> Result<Action, UpkeepError> {
         look(&template, &self).await
     }
 
@@ -65,7 +63,7 @@ impl Reconciler for Context {
     }
 }
 
-async fn look(template: &Beskar7MachineTemplate, context: &Context) -> Result<Action, ReconcileError> {
+async fn look(template: &Beskar7MachineTemplate, context: &Context) -> Result<Action, UpkeepError> {
     let place = Place::of(template, &context.caches);
     if left_alone(template, place.cluster()) {
         return Ok(Action::await_change());
@@ -75,19 +73,7 @@ async fn look(template: &Beskar7MachineTemplate, context: &Context) -> Result<Ac
     };
     let hosts = context.caches.hosts.all();
     let status = offer(&offering, hosts.iter().map(AsRef::as_ref));
-    let Some(changed) = changes(template.status.as_ref(), &status).map_err(ReconcileError::Json)? else {
-        context.backoffs.forget(&key(template));
-        return Ok(Action::await_change());
-    };
-    let written = merge_status(&context.client, template, changed).await;
-    match written.map_err(|error| ReconcileError::Status(Box::new(error)))? {
-        Written::To(_) => {
-            tracing::info!(capacity = ?status.capacity, "what its machines offer is written");
-            context.backoffs.forget(&key(template));
-            Ok(Action::await_change())
-        }
-        Written::Stale => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
-    }
+    keep(&context.client, &context.backoffs, template, &status).await
 }
 
 /// What a template belongs to.

@@ -1,29 +1,19 @@
 //! Which templates are looked at when: turns changes of hosts and clusters into the keys of the templates that they
-//! concern, each at most once a second. A look counts all hosts, and hosts come by the thousand when a site enrols.
+//! concern, each at most once a second. A look counts all hosts.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use beskar7_api::{Beskar7MachineTemplate, PhysicalHost};
 use beskar7_core::{delivery::Delivery, template::concerned_by_host};
-use kube::Resource;
-use tokio::{
-    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
-    time::Instant,
-};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
 use super::reconcile::Place;
 use crate::{
     caches::{Caches, Feeds},
-    watch::{Key, key},
+    collect::Collected,
+    watch::{Key, Specs, key},
 };
-
-/// How long changes are collected.
-const COLLECT: Duration = Duration::from_secs(1);
 
 /// Turns changes into keys.
 pub struct Wakes {
@@ -35,22 +25,20 @@ pub struct Wakes {
     hosts: UnboundedReceiver<Key>,
     policies: UnboundedReceiver<Key>,
     namespaces: UnboundedReceiver<Key>,
-    keys: UnboundedSender<Key>,
     /// The hosts as they were when they last changed. These are the cache's own, so they cost next to nothing.
     before: HashMap<Key, Arc<PhysicalHost>>,
-    /// The generation of each Cluster, and of our side of it: what is in their status concerns no template.
-    owner_generations: HashMap<Key, i64>,
-    generations: HashMap<Key, i64>,
-    woken: HashSet<Key>,
-    /// When those that were woken are looked at.
-    due: Option<Instant>,
+    /// What is in the status of a Cluster, of our side of it and of a policy concerns no template.
+    owner_specs: Specs,
+    cluster_specs: Specs,
+    policy_specs: Specs,
+    collected: Collected,
 }
 
 impl Wakes {
     /// Listens to these feeds; the keys come out at the other end.
     #[must_use]
     pub fn new(feeds: &Feeds, delivery: Delivery) -> (Self, UnboundedReceiver<Key>) {
-        let (keys, woken) = unbounded_channel();
+        let (collected, woken) = Collected::new();
         let wakes = Self {
             caches: feeds.caches(),
             delivery,
@@ -60,12 +48,11 @@ impl Wakes {
             hosts: feeds.hosts.changes(),
             policies: feeds.policies.changes(),
             namespaces: feeds.namespace_changes(),
-            keys,
             before: HashMap::new(),
-            owner_generations: HashMap::new(),
-            generations: HashMap::new(),
-            woken: HashSet::new(),
-            due: None,
+            owner_specs: Specs::default(),
+            cluster_specs: Specs::default(),
+            policy_specs: Specs::default(),
+            collected,
         };
         (wakes, woken)
     }
@@ -73,26 +60,30 @@ impl Wakes {
     /// Does so until `stop`.
     pub async fn run(mut self, stop: CancellationToken) {
         loop {
-            let due = self.due;
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = until(due) => self.tell(),
-                Some(key) = self.templates.recv() => self.wake(key),
+                () = self.collected.due() => self.collected.tell(),
+                Some(key) = self.templates.recv() => self.collected.add(key),
                 Some(key) = self.owners.recv() => {
                     let found = self.caches.owner_clusters.get(&key);
-                    if is_new(&mut self.owner_generations, &key, found.as_deref()) {
+                    if self.owner_specs.is_new(&key, found.as_deref()) {
                         self.wake_those(|template| is_in(&key, template));
                     }
                 }
                 Some(key) = self.clusters.recv() => {
                     let found = self.caches.clusters.get(&key);
-                    if is_new(&mut self.generations, &key, found.as_deref()) {
+                    if self.cluster_specs.is_new(&key, found.as_deref()) {
                         self.wake_those(|template| is_in(&key, template));
                     }
                 }
                 Some(key) = self.hosts.recv() => self.host(key),
                 // Few, and seldom: which template they concern is not worth the question.
-                Some(_) = self.policies.recv() => self.wake_those(|_| true),
+                Some(key) = self.policies.recv() => {
+                    let found = self.caches.policies.get(&key);
+                    if self.policy_specs.is_new(&key, found.as_deref()) {
+                        self.wake_those(|_| true);
+                    }
+                }
                 Some((_, name)) = self.namespaces.recv() => {
                     self.wake_those(|template| template.metadata.namespace.as_ref() == Some(&name));
                 }
@@ -119,36 +110,8 @@ impl Wakes {
 
     fn wake_those(&mut self, are_concerned: impl Fn(&Beskar7MachineTemplate) -> bool) {
         for template in self.caches.templates.all().iter().filter(|template| are_concerned(template)) {
-            self.wake(key(template.as_ref()));
+            self.collected.add(key(template.as_ref()));
         }
-    }
-
-    fn wake(&mut self, key: Key) {
-        self.woken.insert(key);
-        self.due.get_or_insert_with(|| Instant::now() + COLLECT);
-    }
-
-    fn tell(&mut self) {
-        self.due = None;
-        for key in self.woken.drain() {
-            // Nobody listens any more when everything ends.
-            let _ended = self.keys.send(key);
-        }
-    }
-}
-
-async fn until(due: Option<Instant>) {
-    match due {
-        Some(due) => tokio::time::sleep_until(due).await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Whether the spec of an object is new, or the object gone.
-fn is_new(seen: &mut HashMap<Key, i64>, key: &Key, found: Option<&impl Resource>) -> bool {
-    match found.map(|found| found.meta().generation.unwrap_or_default()) {
-        Some(generation) => seen.insert(key.clone(), generation) != Some(generation),
-        None => seen.remove(key).is_some(),
     }
 }
 

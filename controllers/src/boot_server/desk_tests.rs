@@ -96,6 +96,7 @@ async fn desk(count: usize, client: Client) -> BootDesk {
         clusters: Cache::of(Vec::new()),
         templates: Cache::of(Vec::new()),
         owner_clusters: Cache::of(Vec::new()),
+        policies: Cache::empty(),
         tenancy: Tenancy::new(Cache::of(Vec::new()), Cache::of(Vec::new())),
     };
     let upstreams = Upstreams::new(&UpstreamSettings::default()).unwrap();

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     caches::{Caches, Feeds},
-    watch::{Cache, Key},
+    watch::{Cache, Key, Specs},
 };
 
 /// Turns changes into the keys of consumers, kind by kind.
@@ -24,6 +24,8 @@ pub struct Wakes {
     policies: UnboundedReceiver<Key>,
     namespaces: UnboundedReceiver<Key>,
     freed: UnboundedReceiver<Key>,
+    /// What is in the status of a policy concerns nobody: it changes with every host that is taken.
+    policy_specs: Specs,
     /// Who is told of which kind.
     listeners: Vec<(&'static str, UnboundedSender<Key>)>,
 }
@@ -41,6 +43,7 @@ impl Wakes {
             policies: feeds.policies.changes(),
             namespaces: feeds.namespace_changes(),
             freed,
+            policy_specs: Specs::default(),
             listeners: Vec::new(),
         };
         (wakes, sender)
@@ -59,7 +62,7 @@ impl Wakes {
             let concerned = tokio::select! {
                 Some(host) = self.hosts.recv() => self.of_host(&host),
                 Some(host) = self.freed.recv() => self.of_host(&host),
-                Some((there, _)) = self.policies.recv() => self.register.concerned_by_policy(&there),
+                Some(policy) = self.policies.recv() => self.of_policy(&policy),
                 Some((_, name)) = self.namespaces.recv() => self.register.concerned_by_namespace(&name),
                 () = stop.cancelled() => return,
                 else => return,
@@ -81,6 +84,15 @@ impl Wakes {
         let found = self.caches.hosts.get(host);
         let holder = found.as_deref().and_then(|found| self.holder(found));
         self.register.saw_host(host, found.as_deref(), holder)
+    }
+
+    fn of_policy(&mut self, policy: &Key) -> BTreeSet<ConsumerId> {
+        let found = self.caches.policies.get(policy);
+        if self.policy_specs.is_new(policy, found.as_deref()) {
+            self.register.concerned_by_policy(&policy.0)
+        } else {
+            BTreeSet::new()
+        }
     }
 
     /// Whom a host names, if that is of a kind that somebody looks after here.

@@ -19,7 +19,7 @@ use crate::{
     connection::{self, Identity},
     controller::{self, Reconciler, STUCK},
     diagnostics::{Health, Metrics, Pulse},
-    hostclaim,
+    hostclaim, hostdeploypolicy,
     leader::{Gate, LEASE_NAME},
     options::Options,
     physicalhost,
@@ -28,8 +28,9 @@ use crate::{
     workloads::{self, Means, Workloads},
 };
 
-/// Templates are few, and a look at one is one write at most.
+/// Templates and policies are few, and a look at one is one write at most.
 const TEMPLATES_AT_ONCE: u16 = 2;
+const POLICIES_AT_ONCE: u16 = 2;
 
 /// What controllers are made of.
 pub(super) struct Parts<'a> {
@@ -101,7 +102,12 @@ impl Controllers {
         self.tasks.spawn(wakes.run(self.stop.clone()));
         let concurrency = options.controllers.beskar7cluster_concurrency;
         self.run(clusters, &caches, caches.clusters.clone(), woken, concurrency, parts.health);
+        self.start_templates(parts, client, feeds);
+        self.start_policies(parts, client, feeds);
+    }
 
+    fn start_templates(&mut self, parts: &Parts<'_>, client: &Client, feeds: &Feeds) {
+        let caches = feeds.caches();
         let templates = beskar7machinetemplate::Context::new(
             client.clone(),
             parts.metrics.clone(),
@@ -111,6 +117,19 @@ impl Controllers {
         let (wakes, woken) = beskar7machinetemplate::Wakes::new(feeds, parts.delivery());
         self.tasks.spawn(wakes.run(self.stop.clone()));
         self.run(templates, &caches, caches.templates.clone(), woken, TEMPLATES_AT_ONCE, parts.health);
+    }
+
+    fn start_policies(&mut self, parts: &Parts<'_>, client: &Client, feeds: &Feeds) {
+        let caches = feeds.caches();
+        let policies = hostdeploypolicy::Context::new(
+            client.clone(),
+            parts.metrics.clone(),
+            caches.hosts.clone(),
+            parts.options.watch_filter().map(str::to_owned),
+        );
+        let (wakes, woken) = hostdeploypolicy::Wakes::new(feeds);
+        self.tasks.spawn(wakes.run(self.stop.clone()));
+        self.run(policies, &caches, caches.policies.clone(), woken, POLICIES_AT_ONCE, parts.health);
     }
 
     /// Returns where machines are told that they are to look again.

@@ -14,13 +14,13 @@ use super::place::Place;
 use super::setup::{LIMIT, merge};
 
 /// A tenant's namespace.
-struct Tenant<'a> {
+pub struct Tenant<'a> {
     place: &'a Place,
     namespace: &'static str,
 }
 
 impl<'a> Tenant<'a> {
-    async fn make(place: &'a Place, namespace: &'static str) -> Result<Self> {
+    pub async fn make(place: &'a Place, namespace: &'static str) -> Result<Self> {
         objects::make_namespace(place.client(), namespace).await?;
         Ok(Self { place, namespace })
     }
@@ -29,7 +29,7 @@ impl<'a> Tenant<'a> {
         Api::namespaced(self.place.client().clone(), self.namespace)
     }
 
-    async fn claim(&self, name: &str, spec: &Value) -> Result<()> {
+    pub async fn claim(&self, name: &str, spec: &Value) -> Result<()> {
         let claim = json!({
             "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "HostClaim",
             "metadata": {"name": name}, "spec": spec,
@@ -58,14 +58,14 @@ impl<'a> Tenant<'a> {
     }
 
     /// Waits until a condition has this status and reason, and returns the message.
-    async fn until_told(&self, name: &str, type_: &str, status: &str, reason: &str) -> Result<String> {
+    pub async fn until_told(&self, name: &str, type_: &str, status: &str, reason: &str) -> Result<String> {
         let says =
             |claim: &HostClaim| told(claim, type_).is_some_and(|told| told.0 == status && told.1 == reason);
         let claim = self.until(name, &format!("{type_}={status} ({reason})"), says).await?;
         Ok(told(&claim, type_).map(|told| told.2).unwrap_or_default())
     }
 
-    async fn delete(&self, name: &str) -> Result<()> {
+    pub async fn delete(&self, name: &str) -> Result<()> {
         self.claims().delete(name, &DeleteParams::default()).await?;
         let claims = &self.claims();
         wait::until_true(format!("{name} to be gone"), LIMIT * 2, || async move {
@@ -85,7 +85,8 @@ fn told(claim: &HostClaim, type_: &str) -> Option<(String, String, String)> {
     Some((found.status.clone(), found.reason.clone(), found.message.clone()))
 }
 
-async fn open_to(place: &Place, conditions: &Value) -> Result<()> {
+/// A policy named `policy` beside the hosts.
+pub async fn open_to(place: &Place, conditions: &Value) -> Result<()> {
     let policies: Api<HostDeployPolicy> = Api::namespaced(place.client().clone(), place.namespace());
     let policy = json!({
         "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "HostDeployPolicy",

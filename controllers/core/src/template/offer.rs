@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use beskar7_api::{
     Beskar7Cluster, Beskar7Machine, Beskar7MachineTemplate, Beskar7MachineTemplateStatus, PhysicalHost,
-    annotations, cluster_api,
+    cluster_api,
     hardware::{Architecture, Hardware},
     labels,
     machine_template::NodeInfo,
@@ -19,6 +19,7 @@ use crate::{
     claim::{Candidate, Wanting, suits},
     delivery::Delivery,
     machine::{Owner, Surroundings, order, wanting},
+    untouched::untouched,
 };
 
 /// Every machine runs this.
@@ -106,12 +107,7 @@ pub fn cluster_name(template: &Beskar7MachineTemplate) -> Option<&str> {
 /// Whether nothing is to be written to a template: clusterctl moves it, somebody paused it or its Cluster, or it goes.
 #[must_use]
 pub fn left_alone(template: &Beskar7MachineTemplate, cluster: Option<&cluster_api::Cluster>) -> bool {
-    let annotated =
-        |name: &str| template.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(name));
-    annotated(annotations::DELETE_FOR_MOVE)
-        || annotated(annotations::PAUSED)
-        || template.metadata.deletion_timestamp.is_some()
-        || cluster.is_some_and(|cluster| cluster.spec.paused == Some(true))
+    untouched(&template.metadata) || cluster.is_some_and(|cluster| cluster.spec.paused == Some(true))
 }
 
 /// What is known of a machine's hardware, as far as the autoscaler asks.

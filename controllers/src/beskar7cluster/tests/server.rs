@@ -105,6 +105,7 @@ impl MockApiServer {
             templates: Cache::of(vec![]),
             owner_machines: Cache::of(vec![]),
             owner_clusters: Cache::of(vec![owner]),
+            policies: Cache::empty(),
             tenancy: Tenancy::new(Cache::of(Vec::new()), Cache::of(Vec::new())),
         };
         let client = self.client();

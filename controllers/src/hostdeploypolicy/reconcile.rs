@@ -1,0 +1,71 @@
+//! One look at one policy: what it covers, written down if it says something else.
+
+use std::{sync::Arc, time::Duration};
+
+use beskar7_api::{HostDeployPolicy, PhysicalHost};
+use beskar7_core::policy::{left_alone, standing};
+use kube::{Client, runtime::controller::Action};
+
+use super::NAME;
+use crate::{
+    clock,
+    controller::Reconciler,
+    diagnostics::Metrics,
+    retry::Backoffs,
+    upkeep::{UpkeepError, keep},
+    watch::{Cache, Key},
+};
+
+/// No reconcile may take longer.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What every reconcile needs.
+pub struct Context {
+    client: Client,
+    metrics: Metrics,
+    hosts: Cache<PhysicalHost>,
+    /// With `--watch-filter`: its value. Policies are read whatever label they have, and written only with this one.
+    /// Managers that know different hosts would else write their own counts by turns.
+    filter: Option<String>,
+    backoffs: Backoffs<Key>,
+}
+
+impl Context {
+    /// For a controller whose writes go through `client`.
+    #[must_use]
+    pub fn new(client: Client, metrics: Metrics, hosts: Cache<PhysicalHost>, filter: Option<String>) -> Self {
+        Self { client, metrics, hosts, filter, backoffs: Backoffs::new() }
+    }
+}
+
+impl Reconciler for Context {
+    type Kind = HostDeployPolicy;
+    type Error = UpkeepError;
+    const NAME: &'static str = NAME;
+    const LIMIT: Duration = LIMIT;
+
+    async fn look(self: Arc<Self>, policy: Arc<HostDeployPolicy>) -> Result<Action, UpkeepError> {
+        look(&policy, &self).await
+    }
+
+    fn forget(&self, key: &Key) {
+        self.backoffs.forget(key);
+    }
+
+    fn backoffs(&self) -> &Backoffs<Key> {
+        &self.backoffs
+    }
+
+    fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+}
+
+async fn look(policy: &HostDeployPolicy, context: &Context) -> Result<Action, UpkeepError> {
+    if left_alone(policy, context.filter.as_deref()) {
+        return Ok(Action::await_change());
+    }
+    let hosts = context.hosts.all();
+    let status = standing(policy, hosts.iter().map(AsRef::as_ref), clock::now());
+    keep(&context.client, &context.backoffs, policy, &status).await
+}

@@ -1,0 +1,99 @@
+//! What policies say of themselves: the hosts that they open, those that are held under them, and whether they can be
+//! read.
+
+use std::net::Ipv4Addr;
+
+use anyhow::{Result, ensure};
+use beskar7_api::boot::Cleaning;
+use beskar7_api::{HostDeployPolicy, HostState, annotations};
+use beskar7_e2e::wait::{self, Seen};
+use kube::api::{DeleteParams, PostParams};
+use kube::{Api, ResourceExt};
+use serde_json::{Value, json};
+
+use super::claims::{Tenant, open_to};
+use super::place::Place;
+use super::setup::{LIMIT, merge};
+use super::site::name;
+
+fn policies(place: &Place) -> Api<HostDeployPolicy> {
+    Api::namespaced(place.client().clone(), place.namespace())
+}
+
+async fn make_policy(place: &Place, name: &str, metadata: &Value, conditions: &Value) -> Result<()> {
+    let mut policy = json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "HostDeployPolicy",
+        "metadata": {"name": name}, "spec": {"hostclaimNamespaces": conditions},
+    });
+    merge(&mut policy, &json!({ "metadata": metadata }));
+    policies(place).create(&PostParams::default(), &serde_json::from_value(policy)?).await?;
+    Ok(())
+}
+
+/// Waits until a policy counts this many hosts, and this many that are held under it.
+async fn until_counted(place: &Place, name: &str, hosts: i32, claims: i32) -> Result<HostDeployPolicy> {
+    let policies = &policies(place);
+    let what = format!("{name} to count {hosts} hosts and {claims} claims");
+    let found = wait::until(what, LIMIT, || async move {
+        let policy = policies.get(name).await?;
+        let status = policy.status.clone().unwrap_or_default();
+        Ok(if (status.hosts, status.claims) == (Some(hosts), Some(claims)) {
+            Seen::Done(policy)
+        } else {
+            Seen::NotYet(format!("{status:?}"))
+        })
+    });
+    Ok(found.await?)
+}
+
+/// Status, reason and message of the condition Ready.
+fn ready(policy: &HostDeployPolicy) -> (&str, &str, &str) {
+    let conditions = policy.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+    let found = conditions.iter().find(|condition| condition.type_ == "Ready");
+    found.map_or(("", "", ""), |found| (&found.status, &found.reason, &found.message))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_policy_counts_its_hosts_and_those_that_are_held_under_it() -> Result<()> {
+    let place = Place::take("policies", Ipv4Addr::new(127, 75, 0, 1), 2, |_| json!({})).await?;
+    let tenant = Tenant::make(&place, "policies-tenant").await?;
+    let first = place.until_state(0, HostState::Available).await?.name_any();
+    place.until_state(1, HostState::Available).await?;
+    let nobody = json!({"names": ["nobody"]});
+    make_policy(&place, "paused", &json!({"annotations": {annotations::PAUSED: ""}}), &nobody).await?;
+    make_policy(&place, "other", &json!({}), &nobody).await?;
+    open_to(&place, &json!({})).await?;
+    let policy = until_counted(&place, "policy", 2, 0).await?;
+    ensure!(ready(&policy) == ("True", "PolicyRead", ""), "{:?}", policy.status);
+    ensure!(
+        policy.status.as_ref().and_then(|status| status.observed_generation) == policy.metadata.generation
+    );
+    ensure!(policy.spec.minimum_cleaning == Cleaning::None, "{:?}", policy.spec);
+    let stored = serde_json::to_value(&policy.spec)?;
+    ensure!(stored["minimumCleaning"] == "None", "{stored}");
+    let other = until_counted(&place, "other", 2, 0).await?;
+
+    // Go takes this expression, and the manager does not.
+    make_policy(&place, "unreadable", &json!({}), &json!({"nameMatches": r"\Qteam\E"})).await?;
+    let unreadable = until_counted(&place, "unreadable", 2, 0).await?;
+    let (status, reason, message) = ready(&unreadable);
+    ensure!((status, reason) == ("False", "ExpressionNotUsable"), "{:?}", unreadable.status);
+    ensure!(message.starts_with("It allows nobody: nameMatches can't be used: "), "{message}");
+
+    // Whoever takes a host counts with the policy that it was taken under, and with no other.
+    let spec = json!({"hostRef": {"name": first, "namespace": place.namespace()}});
+    tenant.claim("mine", &spec).await?;
+    tenant.until_told("mine", "Association", "True", "HostAssociated").await?;
+    until_counted(&place, "policy", 2, 1).await?;
+    tenant.delete("mine").await?;
+    until_counted(&place, "policy", 2, 0).await?;
+    let version = other.resource_version();
+    ensure!(policies(&place).get("other").await?.resource_version() == version, "it was written again");
+
+    place.hosts().delete(&name(1), &DeleteParams::default()).await?;
+    until_counted(&place, "policy", 1, 0).await?;
+    until_counted(&place, "other", 1, 0).await?;
+    let paused = policies(&place).get("paused").await?;
+    ensure!(paused.status.is_none(), "{:?}", paused.status);
+    place.leave().await
+}
