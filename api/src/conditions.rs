@@ -96,6 +96,10 @@ pub mod host {
     pub const EJECT_MEDIA_FAILED: &str = "EjectMediaFailed";
     /// Being cleaned for the next consumer.
     pub const DEPROVISIONING: &str = "Deprovisioning";
+    /// Its disks must be cleaned before somebody else gets it, and that can't be done.
+    pub const CLEANING_NOT_POSSIBLE: &str = "CleaningNotPossible";
+    /// What was copied for its tenant can't be removed.
+    pub const COPIES_NOT_REMOVED: &str = "CopiesNotRemoved";
     /// Deleted while claimed: waits until its consumer lets go.
     pub const WAITING_FOR_CONSUMER_RELEASE: &str = "WaitingForConsumerRelease";
 }
@@ -225,6 +229,12 @@ pub mod claim {
     pub const CONFIGURATION_SYNCED: &str = "ConfigurationSynced";
     /// A Secret that the claim names does not exist.
     pub const SECRET_NOT_FOUND: &str = "SecretNotFound";
+    /// A Secret that the claim names does not hold what it should.
+    pub const SECRET_NOT_USABLE: &str = "SecretNotUsable";
+    /// The claim names a Secret of another namespace than its own.
+    pub const SECRET_NOT_ALLOWED: &str = "SecretNotAllowed";
+    /// A Secret can't be copied to where the host is.
+    pub const SECRET_NOT_COPIED: &str = "SecretNotCopied";
     /// Not provisioned: the host is bound and waits.
     pub const WAITING: &str = "available";
     /// Not provisioned: its image is being booted.
@@ -243,8 +253,8 @@ pub mod claim {
     pub const HOST_ERROR: &str = "HostError";
     /// Its image can't be brought onto a host.
     pub const IMAGE_NOT_SUPPORTED: &str = "ImageNotSupported";
-    /// Its image was changed after its machine was booted.
-    pub const IMAGE_CHANGED: &str = "ImageChanged";
+    /// What it ran is taken off the machine, because it wants another image, or none.
+    pub const DEPROVISIONING: &str = "deprovisioning";
     /// It names a configuration, which can't be delivered.
     pub const CONFIGURATION_NOT_SUPPORTED: &str = "ConfigurationNotSupported";
     /// Ready: all is well.

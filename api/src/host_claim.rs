@@ -5,9 +5,10 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::boot::ImageDetails;
+use crate::boot::{BootMode, ConfigVolume, ImageDetails};
 use crate::cel::unchanged;
 use crate::hardware::Hardware;
+use crate::machine::OsFamily;
 use crate::reference::{LocalReference, NamespacedReference, ObjectReference};
 use crate::selector::{HardwareRequirements, HostSelector};
 
@@ -42,6 +43,9 @@ use crate::selector::{HardwareRequirements, HostSelector};
         .message("hostRef and hostSelector exclude each other: name one host with hostRef, or describe hosts with hostSelector, or leave both out for any host that a policy allows"),
     validation = Rule::new("!(has(self.userData) && has(self.ignitionRef))")
         .message("userData and ignitionRef exclude each other: a machine reads one of them"),
+    validation = Rule::new("!has(self.configVolume) || has(self.userData) || has(self.metaData) || has(self.networkData) || has(self.ignitionRef)")
+        .message("configVolume has nothing to hold: give userData, metaData, networkData or ignitionRef, or remove configVolume")
+        .field_path(".configVolume"),
 )]
 pub struct HostClaimSpec {
     /// The one host that is wanted. It can't change once a host is bound.
@@ -78,6 +82,25 @@ pub struct HostClaimSpec {
     /// A Secret in the claim's namespace with an Ignition configuration, under `value`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignition_ref: Option<LocalReference>,
+    /// The operating system's family, which decides how the image is told where its configuration is: kairos, talos,
+    /// flatcar, LeapMicro, ubuntu, debian, fedora, rhel, centos, opensuse, fedora-coreos or other. Without it, an image
+    /// with userData is taken for one that has cloud-init, and one with ignitionRef for one that has Ignition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "OsFamily")]
+    pub os_family: Option<OsFamily>,
+    /// Kernel parameters to add. `{{configURL}}` stands for the directory in which our boot server has the
+    /// configuration.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), inner(length(max = 1024)))]
+    pub kernel_args: Vec<String>,
+    /// Gives the image its configuration on a second virtual medium with this label instead: cidata (cloud-init's
+    /// NoCloud) or config-2 (OpenStack's config drive). The host's BMC needs two drives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ConfigVolume")]
+    pub config_volume: Option<ConfigVolume>,
+    /// How the firmware starts: UEFI or Legacy.
+    #[serde(default)]
+    pub boot_mode: BootMode,
     /// What uses this claim, if something does. Informative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consumer_ref: Option<ObjectReference>,

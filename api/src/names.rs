@@ -21,7 +21,8 @@ pub mod labels {
 
 /// Annotations we read or write.
 pub mod annotations {
-    /// On a consumer, its claim: `<namespace>/<host>/<claimID>`, and `/given-up` behind it once it is given up.
+    /// On a consumer, its claim: `<namespace>/<host>/<claimID>`, with `/renews-<claimID>` behind it where it takes the
+    /// place of an older one, and `/given-up` once it is given up.
     pub const CLAIM: &str = "beskar7.infrastructure.cluster.x-k8s.io/claim";
     /// On a PhysicalHost: the claim whose boot was seen. Outlives a lost status.
     pub const PROVISIONED: &str = "beskar7.infrastructure.cluster.x-k8s.io/provisioned";
@@ -37,6 +38,15 @@ pub mod annotations {
     pub const LAST_OWNER: &str = "beskar7.infrastructure.cluster.x-k8s.io/last-owner";
     /// On a PhysicalHost: the HostDeployPolicy beside it under which another namespace has it.
     pub const POLICY: &str = "beskar7.infrastructure.cluster.x-k8s.io/policy";
+    /// On a PhysicalHost: the parts of a tenant's configuration that were copied to its namespace for it, by name. They
+    /// go with the claim.
+    pub const COPIES: &str = "beskar7.infrastructure.cluster.x-k8s.io/copies";
+    /// On a PhysicalHost: the least cleaning behind its claim that a policy demands.
+    pub const CLEANING: &str = "beskar7.infrastructure.cluster.x-k8s.io/cleaning";
+    /// On a PhysicalHost: people have cleaned its disks of this claim.
+    pub const CLEANED: &str = "beskar7.infrastructure.cluster.x-k8s.io/cleaned";
+    /// On a PhysicalHost: the last claim that its machine was turned on for since its disks were clean.
+    pub const RAN: &str = "beskar7.infrastructure.cluster.x-k8s.io/ran";
     /// On a PhysicalHost: this claim is released. Its consumer writes it, or a person though the consumer is gone.
     pub const RELEASE: &str = "beskar7.infrastructure.cluster.x-k8s.io/release";
     /// On a consumer that is being deleted: let it go though its host is not seen off and clean. The host stays back until
@@ -48,6 +58,10 @@ pub mod annotations {
     pub const REBOOT: &str = "reboot.beskar7.io";
     /// The same, as users of Metal3 write it.
     pub const REBOOT_METAL3: &str = "reboot.metal3.io";
+    /// On a HostClaim and then on its PhysicalHost: the restart that was asked for, `soft` or `hard`, and which one it is.
+    pub const RESTART: &str = "beskar7.infrastructure.cluster.x-k8s.io/restart";
+    /// On a PhysicalHost: the last restart that was made.
+    pub const RESTARTED: &str = "beskar7.infrastructure.cluster.x-k8s.io/restarted";
     /// Cluster API: leave the object alone.
     pub const PAUSED: &str = "cluster.x-k8s.io/paused";
     /// Cluster API: somebody else manages this infrastructure object.

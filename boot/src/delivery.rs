@@ -7,10 +7,11 @@ mod answer;
 mod target;
 mod wrong;
 
-use std::{fmt, ops::Range, sync::Arc};
+use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
+use serde_json::Value;
 
 pub use self::answer::router;
 use crate::{capability::Capability, source::Source};
@@ -63,6 +64,8 @@ pub struct MetaData {
     pub uuid: Option<String>,
     /// Where it says that it runs.
     pub phone_home_url: String,
+    /// What its user tells it beside that. Of two of the same name, the user's counts.
+    pub more: BTreeMap<String, Value>,
 }
 
 /// A medium that a machine is given.

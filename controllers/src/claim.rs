@@ -17,11 +17,12 @@ mod view;
 mod wakes;
 mod writes;
 
+pub(crate) use self::error::write;
 pub(crate) use self::{
     claimant::{Claimant, consumer, id, intent},
     claims::Claims,
     report::report,
-    turn::{Claiming, Looked, Rest, Turn, patience_left, revoke, steps},
+    turn::{Claiming, Looked, Rest, Turn, patience_left, renew, revoke, steps},
     view::{Found, View},
     wakes::saw,
     writes::Writes,

@@ -26,6 +26,7 @@ pub mod clock;
 mod collect;
 pub mod connection;
 pub mod controller;
+mod copies;
 pub mod diagnostics;
 pub mod exit;
 pub mod hostclaim;

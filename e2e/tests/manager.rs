@@ -71,6 +71,12 @@ mod start;
 mod steps;
 #[path = "manager/templates.rs"]
 mod templates;
+#[path = "manager/tenancy.rs"]
+mod tenancy;
+#[path = "manager/tenant.rs"]
+mod tenant;
+#[path = "manager/tenants.rs"]
+mod tenants;
 #[path = "manager/trust.rs"]
 mod trust;
 #[path = "manager/waiting.rs"]

@@ -79,6 +79,7 @@ fn volumes() -> Result<Vec<Volume>> {
             cluster: None,
             uuid: None,
             phone_home_url: "http://127.0.0.1/home".into(),
+            more: Default::default(),
         },
         network_config: Some("version: 2\n".into()),
     };

@@ -48,6 +48,7 @@ impl Desk for OneClaim {
             cluster: None,
             uuid: None,
             phone_home_url: "http://b/home".to_owned(),
+            more: Default::default(),
         };
         let user_data = Bytes::from_static(USER_DATA.as_bytes());
         let found = self.is(capability, Purpose::Configuration);

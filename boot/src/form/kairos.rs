@@ -31,7 +31,7 @@ pub fn kairos(user_data: &[u8], meta_data: &MetaData) -> Result<Bytes, FormError
 
 /// What cloud-init gives to templates: the meta-data, and its own names for the same.
 fn context(meta_data: &MetaData) -> Value {
-    let all = fields(meta_data).into_iter().map(|(name, value)| (name.replace('-', "_"), Value::from(value)));
+    let all = fields(meta_data).into_iter().map(|(name, value)| (name.replace('-', "_"), jinja(value)));
     let mut standard = vec![
         ("instance_id".to_owned(), Value::from(meta_data.instance_id.as_str())),
         ("local_hostname".to_owned(), Value::from(meta_data.hostname.as_str())),
@@ -41,6 +41,23 @@ fn context(meta_data: &MetaData) -> Value {
     let data_source = Value::from_pairs([("meta_data".to_owned(), Value::from_pairs(all))]);
     let v1 = Value::from_pairs(standard.clone());
     Value::from_pairs(standard.into_iter().chain([("ds".to_owned(), data_source), ("v1".to_owned(), v1)]))
+}
+
+/// A value, as templates know it.
+fn jinja(value: serde_json::Value) -> Value {
+    use serde_json::Value as Json;
+    match value {
+        Json::Null => Value::from(()),
+        Json::Bool(value) => Value::from(value),
+        Json::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(whole), _) => Value::from(whole),
+            (None, Some(fraction)) => Value::from(fraction),
+            (None, None) => Value::from(number.to_string()),
+        },
+        Json::String(text) => Value::from(text),
+        Json::Array(all) => all.into_iter().map(jinja).collect(),
+        Json::Object(all) => Value::from_pairs(all.into_iter().map(|(name, value)| (name, jinja(value)))),
+    }
 }
 
 /// Which mistake, and where; nothing of the text.
@@ -63,6 +80,10 @@ mod tests {
         let template = "## template: jinja\n#cloud-config\nname: {{ ds.meta_data.local_hostname }}\nid: '{{ ds.meta_data.provider_id }}'\nzone: {{ v1.availability_zone }} <&>\n{% if ds.meta_data.host == 'r1' %}yes{% endif %}\n";
         let expected = "#cloud-config\nname: edge-1\nid: 'b7://metal/r1'\nzone: rack \"1\" <&>\nyes\n";
         assert_eq!(filled(template).as_deref(), Ok(expected));
+        let mut told = sample();
+        told.more.insert("rack".to_owned(), serde_json::json!({"row": [4, 2.5], "lit": true}));
+        let own = "## template: jinja\n#cloud-config\n{{ ds.meta_data.rack.row[0] }} {{ ds.meta_data.rack.row[1] }} {{ ds.meta_data.rack.lit }}\n";
+        assert_eq!(kairos(own.as_bytes(), &told).unwrap(), "#cloud-config\n4 2.5 True\n");
         let plain = "#cloud-config\nname: {{ x }}\n\n";
         assert_eq!(filled(plain).as_deref(), Ok(plain));
     }

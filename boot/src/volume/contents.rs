@@ -76,7 +76,7 @@ fn cidata(configuration: &Configuration) -> Vec<File<'static>> {
 fn config_2(configuration: &Configuration) -> Vec<File<'static>> {
     let Configuration { user_data, meta_data, .. } = configuration;
     // Readers take the uuid as the id of the instance; it need not look like one.
-    let about = json!({
+    let mut about = json!({
         "uuid": meta_data.instance_id,
         "hostname": meta_data.hostname,
         "name": meta_data.hostname,
@@ -85,6 +85,9 @@ fn config_2(configuration: &Configuration) -> Vec<File<'static>> {
         "provider_id": meta_data.provider_id,
         "phone_home_url": meta_data.phone_home_url,
     });
+    if let Some(about) = about.as_object_mut() {
+        about.extend(meta_data.more.clone());
+    }
     // Of an object cloud-init takes what stands under its own name.
     let vendor_data = json!({ "cloud-init": form::vendor_data(meta_data) });
     vec![

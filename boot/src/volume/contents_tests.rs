@@ -14,6 +14,7 @@ fn configuration() -> Configuration {
         cluster: None,
         uuid: None,
         phone_home_url: "http://b/home".to_owned(),
+        more: Default::default(),
     };
     Configuration {
         user_data: "#cloud-config\nruncmd: [kubeadm join --token s3cret]\n".into(),

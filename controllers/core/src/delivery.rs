@@ -129,8 +129,8 @@ mod tests {
             (vec![(BOOTING, "c 100")], 100, "c", [true, true, true]),
             (vec![(BOOTING, "c 100 on try-2 configuration")], 3699, "c", [true, true, true]),
             (vec![(BOOTING, "c 100 on")], 3700, "c", [false, false, true]),
-            // An old mark is none.
-            (vec![(BOOTING, "old 100")], 100, "c", [false, true, true]),
+            // It is not clean of the last one.
+            (vec![(BOOTING, "old 100")], 100, "c", [false, false, false]),
             (vec![(PROVISIONED, "c")], 100, "c", [false, false, true]),
             (vec![(PROVISIONED, "c"), (BOOTING, "c 100")], 100, "c", [false, false, true]),
             (vec![(BOOTING, "c 100")], 100, "old", [false, false, false]),

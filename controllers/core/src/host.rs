@@ -1,6 +1,7 @@
 //! What follows for a PhysicalHost: where it stands, what is to be done with its machine, what is said of it.
 
 pub mod boot_parameters;
+pub mod cleaning;
 pub mod connection;
 pub mod contact;
 mod decide;
@@ -9,6 +10,7 @@ pub mod heard;
 pub mod hold;
 pub mod moving;
 pub mod plan;
+pub mod restart;
 #[cfg(test)]
 pub(crate) mod samples;
 mod standing;

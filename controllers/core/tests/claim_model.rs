@@ -35,14 +35,37 @@ mod world;
 use search::{Extent, Mutant, find, search};
 
 /// Two consumers want one host, a manager is slow, and one accident happens.
-const ONE_HOST: Extent =
-    Extent { consumers: 2, hosts: 1, laggards: 1, faults: 1, only_replaced: false, settling: false };
+const ONE_HOST: Extent = Extent {
+    consumers: 2,
+    hosts: 1,
+    laggards: 1,
+    faults: 1,
+    only_replaced: false,
+    settling: false,
+    renewals: 0,
+};
 /// Nothing but races and deletions, with a choice.
-const TWO_HOSTS: Extent =
-    Extent { consumers: 2, hosts: 2, laggards: 1, faults: 0, only_replaced: false, settling: false };
+const TWO_HOSTS: Extent = Extent {
+    consumers: 2,
+    hosts: 2,
+    laggards: 1,
+    faults: 0,
+    only_replaced: false,
+    settling: false,
+    renewals: 0,
+};
 /// One consumer, and two accidents.
-const ONE_CONSUMER: Extent =
-    Extent { consumers: 1, hosts: 1, laggards: 1, faults: 2, only_replaced: false, settling: false };
+const ONE_CONSUMER: Extent = Extent {
+    consumers: 1,
+    hosts: 1,
+    laggards: 1,
+    faults: 2,
+    only_replaced: false,
+    settling: false,
+    renewals: 0,
+};
+/// A HostClaim whose image is changed or removed: it wants a new claim on the host that it has.
+const RENEWING: Extent = Extent { faults: 1, settling: true, renewals: 1, ..ONE_CONSUMER };
 /// Two slow managers and any accident are more than can be searched in a quarter of an hour.
 const TWO_SLOW: Extent = Extent { laggards: 2, only_replaced: true, ..ONE_HOST };
 
@@ -69,6 +92,29 @@ fn one_consumer_two_accidents() {
 #[test]
 fn a_consumer_that_chooses_and_an_accident() {
     search(Extent { consumers: 1, hosts: 2, faults: 1, settling: true, ..ONE_HOST }, 10_000);
+}
+
+#[test]
+fn a_consumer_that_wants_something_else_of_its_machine() {
+    search(RENEWING, 10_000);
+    search(Extent { faults: 0, renewals: 2, ..RENEWING }, 1_000);
+}
+
+#[test]
+fn two_consumers_of_which_one_wants_something_else() {
+    search(Extent { consumers: 2, faults: 0, ..RENEWING }, 10_000);
+}
+
+#[test]
+#[ignore = "takes minutes; run with the long tests"]
+fn two_consumers_that_want_something_else_and_an_accident() {
+    search(Extent { consumers: 2, ..RENEWING }, 300_000);
+}
+
+#[test]
+#[ignore = "takes minutes; run with the long tests"]
+fn a_consumer_that_wants_something_else_twice_and_two_accidents() {
+    search(Extent { faults: 2, renewals: 2, ..RENEWING }, 300_000);
 }
 
 #[test]
@@ -113,6 +159,7 @@ fn every_decision_is_reached() {
     search(Extent { settling: true, ..ONE_CONSUMER }, 20_000);
     search(Extent { consumers: 1, hosts: 2, faults: 1, ..ONE_HOST }, 5_000);
     search(TWO_HOSTS, 10_000);
+    search(RENEWING, 10_000);
     assert_eq!(reached::never(), Vec::<&str>::new());
 }
 
@@ -172,6 +219,16 @@ mod mutants {
     #[test]
     fn taking_an_empty_reference_for_a_release() {
         find(ONE_HOST, Mutant::ReleasesWithoutReference);
+    }
+
+    #[test]
+    fn taking_a_new_claim_without_naming_the_old_one() {
+        find(RENEWING, Mutant::RenewsWithoutName);
+    }
+
+    #[test]
+    fn knowing_by_its_status_alone_whose_a_machine_is() {
+        find(RENEWING, Mutant::ForgetsMarks);
     }
 
     #[test]

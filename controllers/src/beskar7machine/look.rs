@@ -13,7 +13,7 @@ use beskar7_core::{
         BootstrapData, Kept, bootstrap_secret, obstacle, on_hold, order, place, provider_id, reserved_for,
         wanting,
     },
-    policy::Tenure,
+    policy::{Tenure, Terms},
     pool::closed,
 };
 use kube::ResourceExt as _;
@@ -120,13 +120,12 @@ impl Claiming for Look<'_> {
         }
     }
 
-    fn policy(&self, machine: &Beskar7Machine, host: &PhysicalHost) -> Option<String> {
+    fn policy(&self, machine: &Beskar7Machine, host: &PhysicalHost) -> Option<Terms> {
         let (there, own) = (host.metadata.namespace.as_deref().unwrap_or_default(), namespace(machine));
         if there == own {
             return None;
         }
-        let terms = self.context.caches.tenancy.terms(there, own)?;
-        Some(terms.policy.to_string())
+        self.context.caches.tenancy.terms(there, own)
     }
 
     /// Once its host was seen to boot, the machine gets its identity.

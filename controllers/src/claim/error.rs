@@ -44,6 +44,6 @@ pub(super) fn read(error: kube::Error) -> ClaimError {
     ClaimError::Read(Box::new(error))
 }
 
-pub(super) fn write(error: kube::Error) -> ClaimError {
+pub(crate) fn write(error: kube::Error) -> ClaimError {
     ClaimError::Write(Box::new(error))
 }

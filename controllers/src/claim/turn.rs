@@ -2,9 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use beskar7_api::{PhysicalHost, annotations};
-use beskar7_core::claim::{
-    self, Candidate, ClaimId, Instructions, Intent, Obstacle, Order, Step, Wait, Wanting, Why, intend,
+use beskar7_api::{PhysicalHost, annotations, boot::Cleaning};
+use beskar7_core::{
+    claim::{
+        self, Candidate, ClaimId, Instructions, Intent, Obstacle, Order, Step, Wait, Wanting, Why, intend,
+    },
+    host::cleaning::demanded_by_policy,
+    policy,
 };
 use jiff::Timestamp;
 use kube::{Resource as _, ResourceExt as _};
@@ -49,8 +53,8 @@ pub(crate) trait Claiming: Sync {
     /// Why no host was found, from the counts.
     fn in_vain(&self, object: &Self::Kind, wanting: &Wanting, counts: String) -> String;
 
-    /// The policy that lets it have a host, where it needs one.
-    fn policy(&self, object: &Self::Kind, host: &PhysicalHost) -> Option<String>;
+    /// On what terms it may have a host, where it needs a policy for that.
+    fn policy(&self, object: &Self::Kind, host: &PhysicalHost) -> Option<policy::Terms>;
 
     /// Its host is its own: what is done then.
     fn bound(
@@ -153,12 +157,20 @@ async fn turn<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<Turn<L::Kind
         Step::Look(order) => Ok(Turn::Reread(order)),
         Step::Bound => {
             look.claims().register.stops_waiting(&id(object.as_ref()));
-            look.bound(view).await
+            match more_cleaning(look, &view) {
+                Some(_) if !view.live => Ok(Turn::Reread(Order::HostThenConsumer)),
+                Some((host, cleaning)) => {
+                    let written = look.claims().writes.demand_cleaning(&host, cleaning).await?;
+                    Ok(Turn::again(view.with_host(written)))
+                }
+                None => look.bound(view).await,
+            }
         }
         Step::Choose => choose(look, view, wanting).await,
-        Step::WriteIntent(_, Why::Chosen | Why::FinalizerLost | Why::Adopted)
+        Step::WriteIntent(_, Why::Chosen | Why::Renewing | Why::FinalizerLost | Why::Adopted)
         | Step::BindHost(_)
         | Step::RestoreHost(_)
+        | Step::RenewHost(_)
             if !look.is_known() && !deleting =>
         {
             match look.obstacle(&object) {
@@ -171,6 +183,7 @@ async fn turn<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<Turn<L::Kind
         | Step::LetGo
         | Step::BindHost(_)
         | Step::RestoreHost(_)
+        | Step::RenewHost(_)
         | Step::FenceHost(_)
         | Step::ReleaseHost(_)
         | Step::ReleaseStray { .. }
@@ -183,17 +196,29 @@ async fn turn<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<Turn<L::Kind
         | Step::LetGo
         | Step::BindHost(_)
         | Step::RestoreHost(_)
+        | Step::RenewHost(_)
         | Step::FenceHost(_)
         | Step::ReleaseHost(_)
         | Step::ReleaseStray { .. }) => {
+            // What a host was told under another claim says nothing for this one.
+            let renewed = matches!(step, Step::RenewHost(_));
             let terms = Terms {
-                instructions: look.instructions(&object, view.host.host()),
+                instructions: look.instructions(&object, view.host.host().filter(|_| !renewed)),
                 owner: wanting.owner,
                 policy: view.host.host().and_then(|host| look.policy(&object, host)),
             };
             carry_out(look.claims(), step, view, &terms).await
         }
     }
+}
+
+/// The cleaning that is demanded behind a claim, where that is more than is written on its host. It is never less: the
+/// policy may be gone when the host is given back.
+fn more_cleaning<L: Claiming>(look: &L, view: &View<L::Kind>) -> Option<(Arc<PhysicalHost>, Cleaning)> {
+    let Found::There(host) = &view.host else { return None };
+    let demanded = look.policy(&view.object, host)?.minimum_cleaning;
+    let is_more = demanded > demanded_by_policy(host) && !Candidate::new(host).on_hold;
+    is_more.then(|| (host.clone(), demanded))
 }
 
 async fn carry_out<K: Claimant>(
@@ -219,7 +244,7 @@ async fn carry_out<K: Claimant>(
                 Written::Stale => Turn::Reread(Order::ConsumerThenHost),
             });
         }
-        (Step::BindHost(claim) | Step::RestoreHost(claim), Found::There(host)) => {
+        (Step::BindHost(claim) | Step::RestoreHost(claim) | Step::RenewHost(claim), Found::There(host)) => {
             let bound = writes.bind(host, object, claim, terms).await?;
             return Ok(Turn::again(view.with_host(bound)));
         }
@@ -240,6 +265,7 @@ async fn carry_out<K: Claimant>(
         (
             Step::BindHost(_)
             | Step::RestoreHost(_)
+            | Step::RenewHost(_)
             | Step::ReleaseHost(_)
             | Step::FenceHost(_)
             | Step::Wait(_)
@@ -300,6 +326,19 @@ pub(crate) fn patience_left<K: Claimant>(object: &K, patience: Duration) -> Opti
     let deleted = object.meta().deletion_timestamp.as_ref()?.0;
     let waited = Duration::try_from(Timestamp::now().duration_since(deleted)).unwrap_or_default();
     patience.checked_sub(waited).filter(|left| !left.is_zero())
+}
+
+/// Takes a new claim on the host that a consumer holds. What was written of the old one on the consumer goes with it.
+pub(crate) async fn renew<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<Turn<L::Kind>, ClaimError> {
+    if !view.live {
+        return Ok(Turn::Reread(Order::HostThenConsumer));
+    }
+    let intent = view.object.annotations().get(annotations::CLAIM).and_then(|text| Intent::parse(text));
+    let Some(intent) = intent else { return Ok(Turn::Quiet) };
+    let fresh = ClaimId::from_random(chance::bits()?);
+    let Step::WriteIntent(renewed, _) = claim::renew(&intent, fresh) else { return Ok(Turn::Quiet) };
+    let written = look.claims().writes.renew_intent(view.object.as_ref(), &renewed).await?;
+    Ok(Turn::again(view.with_object(written)))
 }
 
 /// Gives up a host that its consumer may not have any more. What gives up reads the consumer first.

@@ -1,9 +1,13 @@
 //! Carries out the claim engine's steps: each one write, at the version that was looked at.
 
-use beskar7_api::{PhysicalHost, annotations};
+use beskar7_api::{PhysicalHost, annotations, boot::Cleaning};
 use beskar7_core::{
     claim::{Candidate, ClaimId, Instructions, Intent},
-    host::moving::{block, block_for},
+    host::{
+        cleaning::{self, demanded_by_policy},
+        moving::{block, block_for},
+    },
+    policy,
 };
 use kube::{
     Api, Client, ResourceExt as _,
@@ -27,8 +31,8 @@ pub(crate) struct Terms {
     pub(crate) instructions: Option<Instructions>,
     /// For whom it is held, for the next choice.
     pub(crate) owner: Option<String>,
-    /// The policy under which another namespace has it.
-    pub(crate) policy: Option<String>,
+    /// On what terms another namespace has it.
+    pub(crate) policy: Option<policy::Terms>,
 }
 
 /// Reads and writes for claims.
@@ -86,6 +90,16 @@ impl Writes {
         self.merge(object, json!({ "metadata": metadata })).await
     }
 
+    /// The intent to take a new claim on the same host. That its machine was installed is not so any more.
+    pub(crate) async fn renew_intent<K: Claimant>(
+        &self,
+        object: &K,
+        intent: &Intent,
+    ) -> Result<Written<K>, ClaimError> {
+        let annotations = json!({ annotations::CLAIM: intent.to_string(), annotations::PROVISIONED: null });
+        self.merge(object, json!({ "metadata": { "annotations": annotations } })).await
+    }
+
     /// The intent is dropped.
     pub(crate) async fn drop_intent<K: Claimant>(&self, object: &K) -> Result<Written<K>, ClaimError> {
         self.merge(object, json!({ "metadata": { "annotations": { annotations::CLAIM: null } } })).await
@@ -116,12 +130,31 @@ impl Writes {
                 add(&mut spec, "online", json!(online));
             }
         }
-        let mut annotations =
-            json!({ annotations::LAST_OWNER: terms.owner, annotations::POLICY: terms.policy });
-        if let Some(why) = block_for(host, claim.as_str()).filter(|_| wanted.is_some()) {
+        let mut annotations = json!({
+            annotations::LAST_OWNER: terms.owner,
+            annotations::POLICY: terms.policy.as_ref().map(|terms| &*terms.policy),
+        });
+        if let Some(demanded) = terms.policy.as_ref().map(|terms| terms.minimum_cleaning)
+            && demanded > demanded_by_policy(host)
+        {
+            add(&mut annotations, annotations::CLEANING, json!(cleaning::word(demanded)));
+        }
+        // What only waits may be moved.
+        let is_to_boot = wanted.is_some_and(|wanted| wanted.boot.is_some());
+        if let Some(why) = block_for(host, claim.as_str()).filter(|_| is_to_boot) {
             add(&mut annotations, annotations::BLOCK_MOVE, json!(why));
         }
         self.merge(host, json!({ "metadata": { "annotations": annotations }, "spec": spec })).await
+    }
+
+    /// At least this cleaning is demanded behind the claim that holds a host.
+    pub(crate) async fn demand_cleaning(
+        &self,
+        host: &PhysicalHost,
+        demanded: Cleaning,
+    ) -> Result<Written<PhysicalHost>, ClaimError> {
+        let annotations = json!({ annotations::CLEANING: cleaning::word(demanded) });
+        self.merge(host, json!({ "metadata": { "annotations": annotations } })).await
     }
 
     /// The host is told something else by the consumer that holds it.

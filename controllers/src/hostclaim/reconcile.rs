@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use beskar7_api::{HostClaim, annotations};
-use beskar7_core::hostclaim::{self, Course, not_authorized, on_hold, wanting};
+use beskar7_core::{
+    delivery::Delivery,
+    hostclaim::{self, Course, Synced, names_configuration, not_authorized, on_hold, wanting},
+};
 use kube::{Client, ResourceExt as _, runtime::controller::Action};
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -13,6 +16,7 @@ use crate::{
     claim::{self, ClaimError, Claims, ConsumerId, Looked, Register, Rest, View, Writes, id},
     clock::now,
     controller::Reconciler,
+    copies::Copies,
     diagnostics::Metrics,
     retry::{Backoffs, spread},
     tell::Recorder,
@@ -21,6 +25,10 @@ use crate::{
 
 /// No look may take longer: it is a handful of requests to the API server.
 const LIMIT: Duration = Duration::from_secs(120);
+/// How often Secrets are read again that a claim names.
+const SOURCES: Duration = Duration::from_secs(300);
+/// The same for one that is not there, or not as it should be.
+const MISSING_SOURCE: Duration = Duration::from_secs(15);
 /// A lost race is looked at again soon, should the watch not wake us before.
 const AFTER_LOST_RACE: Duration = Duration::from_secs(1);
 
@@ -31,6 +39,9 @@ pub struct Context {
     metrics: Metrics,
     pub(super) caches: Caches,
     pub(super) claims: Claims,
+    pub(super) copies: Copies,
+    /// Whether there is a boot server.
+    pub(super) delivery: Delivery,
     backoffs: Backoffs<Key>,
     sync_period: Duration,
     /// How long a release may take until it is called overdue.
@@ -57,11 +68,13 @@ impl Context {
         recorder: Recorder,
         metrics: Metrics,
         Shared { caches, register, freed, namespace }: Shared,
-        (sync_period, release_patience): (Duration, Duration),
+        (sync_period, release_patience, delivery): (Duration, Duration, Delivery),
     ) -> Self {
         let writes = Writes::new(client.clone(), namespace);
         Self {
             claims: Claims { writes, register, hosts: caches.hosts.clone(), freed },
+            copies: Copies::new(client.clone()),
+            delivery,
             client,
             recorder,
             metrics,
@@ -82,7 +95,7 @@ impl Context {
             return self.say(&claim, &Course::Paused(&why), Action::await_change()).await;
         }
         let open = self.caches.tenancy.open_to(&claim.namespace().unwrap_or_default());
-        let look = Look { context: self, open };
+        let look = Look::new(self, open);
         match claim::steps(&look, claim).await? {
             Looked::Rest(view, rest) => self.rest(&look, &view, &rest).await,
             Looked::Quiet => Ok(Action::await_change()),
@@ -92,14 +105,17 @@ impl Context {
 
     async fn rest(&self, look: &Look<'_>, view: &View<HostClaim>, rest: &Rest) -> Result<Action, ClaimError> {
         let claim = view.object.as_ref();
-        let closed = not_authorized(claim, &wanting(claim, &look.open));
+        let closed = not_authorized(claim, &wanting(claim, &look.open, self.delivery));
+        let synced = look.synced();
         let (course, action) = match (rest, view.host.host()) {
             (Rest::Searching(counts), _) => {
                 let course = closed.as_deref().map_or(Course::Searching(counts), Course::Unauthorized);
                 (course, Action::await_change())
             }
             (Rest::Blocked(obstacle), _) => (Course::Searching(&obstacle.message), self.resync()),
-            (Rest::Held, Some(host)) => (Course::Held(host, look.tenure(host)), self.resync()),
+            (Rest::Held, Some(host)) => {
+                (Course::Held(host, look.tenure(host), &synced), self.follow_sources(claim, &synced))
+            }
             (Rest::Held, None) => (Course::Binding, self.resync()),
             (Rest::HostPaused, _) => (Course::HostPaused, Action::await_change()),
             (Rest::Lost, _) => (Course::Lost, Action::await_change()),
@@ -118,13 +134,23 @@ impl Context {
         course: &Course<'_>,
         action: Action,
     ) -> Result<Action, ClaimError> {
-        let decision = hostclaim::decide(claim, course, now());
+        let decision = hostclaim::decide(claim, course, self.delivery, now());
         let hostclaim::Decision { status, events } = &decision;
         let (to, both) = ((&self.client, &self.recorder), (claim.status.as_ref(), status));
         match claim::report(to, claim, both, &status.phase, events).await? {
             true => Ok(action),
             false => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
         }
+    }
+
+    /// Nobody tells when a Secret changes: a claim that names some is looked at again.
+    fn follow_sources(&self, claim: &HostClaim, synced: &Synced) -> Action {
+        let soon = match (names_configuration(claim), synced) {
+            (false, _) => return self.resync(),
+            (true, Synced::Yes) => SOURCES,
+            (true, Synced::No { .. }) => MISSING_SOURCE,
+        };
+        Action::requeue(spread(soon.min(self.sync_period)))
     }
 
     fn resync(&self) -> Action {

@@ -6,17 +6,23 @@
 use std::time::Duration;
 
 use beskar7_api::{
-    PhysicalHost,
+    PhysicalHost, annotations,
     boot::{BootMethod, BootMode},
     conditions::host as reasons,
 };
-use beskar7_core::host::{
-    contact::Trouble,
-    hold::{Booting, Hold, is_released},
-    moving::must_block_first,
-    plan::{Farewell, Plan, Sight, Switch, Wanted, believable},
+use beskar7_core::{
+    host::{
+        cleaning::stays_back,
+        contact::Trouble,
+        hold::{Booting, Hold, is_released},
+        moving::must_block_first,
+        plan::{Farewell, Plan, Sight, Switch, Wanted, believable},
+        restart::Mode,
+    },
+    hostclaim::Part,
 };
 use beskar7_redfish::{self as redfish, Bmc, BootTarget, PowerLimits, System};
+use kube::ResourceExt as _;
 
 use super::{
     ReconcileError,
@@ -25,7 +31,7 @@ use super::{
     media::{self, Media},
     sighting, trouble,
 };
-use crate::{boot_server::Presenter, clock::now};
+use crate::{boot_server::Presenter, causes::causes, clock::now, copies::Copies};
 
 /// For an image to be inserted, or media to be ejected.
 const MEDIA: Duration = Duration::from_secs(180);
@@ -53,7 +59,7 @@ pub(super) async fn act(
     plan: &Plan,
     host: &PhysicalHost,
     known: Option<&Known>,
-    marks: &Marks,
+    (marks, copies): (&Marks, &Copies),
     presenter: Option<&Presenter>,
 ) -> Result<Outcome, ReconcileError> {
     match plan {
@@ -77,12 +83,30 @@ pub(super) async fn act(
         },
         Plan::TurnOn | Plan::Power(Switch::On) => with_system(known, host, turn_on).await,
         Plan::Power(Switch::Off) => with_system(known, host, turn_off).await,
+        Plan::Restart(restart) => {
+            let off = match restart.mode {
+                Mode::Soft => with_system(known, host, turn_off).await?,
+                Mode::Hard => with_system(known, host, cut_off).await?,
+            };
+            match off {
+                Outcome::Done(..) => written(marks.restarted(host, restart).await?, None),
+                other @ (Outcome::Nothing
+                | Outcome::Cleaned
+                | Outcome::Gone
+                | Outcome::Stale
+                | Outcome::Failed(_)) => Ok(other),
+            }
+        }
+        Plan::NoteRestarted(restart) => written(marks.restarted(host, restart).await?, None),
         Plan::Deprovision => match known {
             Some(known) => deprovision(host, known, marks).await,
             None => Ok(Outcome::Stale),
         },
-        Plan::ClearClaim => written(marks.free(host).await?, None),
-        Plan::HandOver => Ok(Outcome::Done(Box::new(host.clone()), None)),
+        Plan::ClearClaim => match remove_copies(host, copies).await {
+            Ok(()) => written(marks.free(host).await?, None),
+            Err(trouble) => Ok(Outcome::Failed(trouble)),
+        },
+        Plan::HandOver => written(marks.hand_over(host).await?, None),
     }
 }
 
@@ -171,7 +195,22 @@ async fn deprovision(host: &PhysicalHost, known: &Known, marks: &Marks) -> Resul
     if host.metadata.deletion_timestamp.is_some() && is_released(host) {
         return let_go(host, Farewell::Clean, marks).await;
     }
-    Ok(Outcome::Cleaned)
+    Ok(stays_back(host).map_or(Outcome::Cleaned, Outcome::Failed))
+}
+
+/// What was copied for a tenant goes with its claim.
+async fn remove_copies(host: &PhysicalHost, copies: &Copies) -> Result<(), Trouble> {
+    let Some(parts) = host.annotations().get(annotations::COPIES).map(|text| Part::parse_all(text)) else {
+        return Ok(());
+    };
+    copies.remove(host, &parts).await.map_err(|error| Trouble {
+        reason: reasons::COPIES_NOT_REMOVED,
+        message: format!(
+            "The machine is clean, and stays back: what was copied for its tenant can't be removed: {}",
+            causes(&error)
+        ),
+        passes: true,
+    })
 }
 
 async fn empty(known: &Known) -> Result<(), Trouble> {
@@ -221,7 +260,16 @@ async fn turn_on(bmc: &Bmc, system: &System) -> Result<(), Trouble> {
 }
 
 async fn turn_off(bmc: &Bmc, system: &System) -> Result<(), Trouble> {
-    let off = bmc.power_off(system, PowerLimits::default()).await;
+    turn_off_within(bmc, system, PowerLimits::default()).await
+}
+
+/// Without asking what runs on it.
+async fn cut_off(bmc: &Bmc, system: &System) -> Result<(), Trouble> {
+    turn_off_within(bmc, system, PowerLimits { graceful: Duration::ZERO, ..PowerLimits::default() }).await
+}
+
+async fn turn_off_within(bmc: &Bmc, system: &System, limits: PowerLimits) -> Result<(), Trouble> {
+    let off = bmc.power_off(system, limits).await;
     off.map(|_| ()).map_err(|error| trouble::of_act(reasons::POWER_OFF_FAILED, &error))
 }
 

@@ -5,6 +5,7 @@ use beskar7_api::{PhysicalHost, annotations, finalizers};
 use beskar7_core::host::{
     hold::Booting,
     moving::{block, may_unblock},
+    restart::Restart,
 };
 use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
@@ -31,7 +32,9 @@ impl Marks {
         host: &PhysicalHost,
         booting: &Booting,
     ) -> Result<Written, ReconcileError> {
-        let mut annotations = json!({ annotations::BOOTING: booting.to_string(), annotations::HEARD: null });
+        let mut annotations = json!({
+            annotations::BOOTING: booting.to_string(), annotations::HEARD: null, annotations::RAN: booting.claim,
+        });
         block_move(&mut annotations, host);
         self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
     }
@@ -66,11 +69,23 @@ impl Marks {
         self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
     }
 
+    /// This restart was made.
+    pub(super) async fn restarted(
+        &self,
+        host: &PhysicalHost,
+        restart: &Restart,
+    ) -> Result<Written, ReconcileError> {
+        let annotations = json!({ annotations::RESTARTED: restart.token });
+        self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
+    }
+
     /// Its claim is over, and all that was written about it. The fence makes every older decision about it fail.
     pub(super) async fn free(&self, host: &PhysicalHost) -> Result<Written, ReconcileError> {
         let mut annotations = json!({
             annotations::PROVISIONED: null, annotations::BOOTING: null, annotations::HEARD: null,
-            annotations::RELEASE: null,
+            annotations::RELEASE: null, annotations::RESTART: null, annotations::RESTARTED: null,
+            annotations::POLICY: null, annotations::COPIES: null,
+            annotations::CLEANING: null, annotations::CLEANED: null, annotations::RAN: null,
         });
         let of_machine = host.status.as_ref().and_then(|status| status.claim_id.as_ref());
         if let (Some(ended), Some(all)) =
@@ -81,6 +96,18 @@ impl Marks {
         unblock_move(&mut annotations, host);
         let spec = json!({ "claimID": null, "consumerRef": null, "bootIsoSource": null, "boot": null });
         self.patch(host, json!({ "metadata": { "annotations": annotations }, "spec": spec })).await
+    }
+
+    /// Its machine is clean of the last claim, and the next one's: what was written about the last goes.
+    pub(super) async fn hand_over(&self, host: &PhysicalHost) -> Result<Written, ReconcileError> {
+        let mut annotations = json!({
+            annotations::PROVISIONED: null, annotations::BOOTING: null, annotations::HEARD: null,
+            annotations::RESTART: null, annotations::RESTARTED: null,
+        });
+        if host.spec.boot.is_none() {
+            unblock_move(&mut annotations, host);
+        }
+        self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
     }
 
     /// It is ours to look after.

@@ -31,6 +31,7 @@ use crate::{
     boot_server::Presenter,
     clock::now,
     controller::Reconciler,
+    copies::Copies,
     diagnostics::Metrics,
     retry::{Backoffs, spread},
     tell::Recorder,
@@ -57,6 +58,7 @@ pub struct Context {
     presenter: Option<Presenter>,
     inventories: Inventories,
     marks: Marks,
+    copies: Copies,
     trails: Trails,
     backoffs: Backoffs<Key>,
     /// What went wrong when a plan was carried out last, until it goes right.
@@ -89,6 +91,7 @@ impl Context {
         let Means { guard, machines, claims, presenter } = means;
         Self {
             marks: Marks::new(client.clone()),
+            copies: Copies::new(client.clone()),
             bmcs: Bmcs::new(guard),
             consumers: Consumers::new(client.clone(), machines, claims),
             presenter,
@@ -207,9 +210,8 @@ async fn steps(
             Said::Now(now) => host = *now,
             Said::Stale => return Ok(again()),
         }
-        match act::act(&decision.plan, &host, known.as_deref(), &context.marks, context.presenter.as_ref())
-            .await?
-        {
+        let means = (&context.marks, &context.copies);
+        match act::act(&decision.plan, &host, known.as_deref(), means, context.presenter.as_ref()).await? {
             Outcome::Nothing => {
                 context.trouble(key, None);
                 if news {

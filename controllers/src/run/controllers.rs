@@ -197,7 +197,7 @@ impl Controllers {
                 freed,
                 namespace: parts.options.watch_namespace().map(str::to_owned),
             },
-            (controllers.sync_period, controllers.release_timeout),
+            (controllers.sync_period, controllers.release_timeout, parts.delivery()),
         );
         let wakes = hostclaim::Wakes::new(feeds);
         self.tasks.spawn(wakes.run(register, keys.clone(), self.stop.clone()));

@@ -55,6 +55,7 @@ fn configuration(desk: &Desk) -> Configuration {
         cluster: None,
         uuid: None,
         phone_home_url: desk.home(),
+        more: Default::default(),
     };
     Configuration { user_data: user_data().into(), meta_data, network_config: None }
 }

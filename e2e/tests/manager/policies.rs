@@ -11,10 +11,10 @@ use kube::api::{DeleteParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::claims::{Tenant, open_to};
 use super::place::Place;
 use super::setup::{LIMIT, merge};
 use super::site::name;
+use super::tenant::{Tenant, open_to};
 
 fn policies(place: &Place) -> Api<HostDeployPolicy> {
     Api::namespaced(place.client().clone(), place.namespace())
@@ -56,13 +56,13 @@ fn ready(policy: &HostDeployPolicy) -> (&str, &str, &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_policy_counts_its_hosts_and_those_that_are_held_under_it() -> Result<()> {
     let place = Place::take("policies", Ipv4Addr::new(127, 75, 0, 1), 2, |_| json!({})).await?;
-    let tenant = Tenant::make(&place, "policies-tenant").await?;
+    let tenant = Tenant::make(place.client(), "policies-tenant").await?;
     let first = place.until_state(0, HostState::Available).await?.name_any();
     place.until_state(1, HostState::Available).await?;
     let nobody = json!({"names": ["nobody"]});
     make_policy(&place, "paused", &json!({"annotations": {annotations::PAUSED: ""}}), &nobody).await?;
     make_policy(&place, "other", &json!({}), &nobody).await?;
-    open_to(&place, &json!({})).await?;
+    open_to(place.client(), place.namespace(), &json!({"hostclaimNamespaces": {}})).await?;
     let policy = until_counted(&place, "policy", 2, 0).await?;
     ensure!(ready(&policy) == ("True", "PolicyRead", ""), "{:?}", policy.status);
     ensure!(

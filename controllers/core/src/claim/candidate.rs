@@ -73,7 +73,8 @@ pub struct ClaimFields<'a> {
     pub consumer: Option<&'a ObjectReference>,
     /// `spec.claimID`: the claim that holds it.
     pub claim_id: Option<&'a str>,
-    /// `status.claimID`: the claim that the machine itself was made ready for and is not clean of yet.
+    /// `status.claimID`: the claim that the machine itself was made ready for and is not clean of yet. Where the status
+    /// was lost, a mark of another claim than the host's says the same.
     pub machine_of: Option<&'a str>,
     /// The annotation `…/release`: the claim that is released.
     pub released: Option<&'a str>,
@@ -114,7 +115,10 @@ impl<'a> Candidate<'a> {
             claim: ClaimFields {
                 consumer: spec.consumer_ref.as_ref(),
                 claim_id: spec.claim_id.as_deref(),
-                machine_of: status.and_then(|status| status.claim_id.as_deref()),
+                machine_of: status.and_then(|status| status.claim_id.as_deref()).or_else(|| {
+                    let marks = [annotation(annotations::PROVISIONED), annotation(annotations::BOOTING)];
+                    marked(marks, spec.claim_id.as_deref()?)
+                }),
                 released: annotation(annotations::RELEASE),
                 fence: annotation(annotations::FENCE),
             },
@@ -126,6 +130,13 @@ impl<'a> Candidate<'a> {
     pub fn zone(&self) -> Option<&'a str> {
         selector::get(self.labels, labels::ZONE).map(String::as_str)
     }
+}
+
+/// The claim that the marks on a host name, if they do not speak of the one that holds it.
+fn marked<'a>(marks: [Option<&'a str>; 2], holds: &str) -> Option<&'a str> {
+    let mut claims = marks.into_iter().flatten().filter_map(|mark| mark.split_whitespace().next());
+    let first = claims.next()?;
+    (first != holds && claims.all(|claim| claim != holds)).then_some(first)
 }
 
 fn size(hardware: &Hardware) -> Size {

@@ -1,10 +1,13 @@
 //! The intent: which host a consumer is about to hold, or holds, under which claim. It is one annotation on the
-//! consumer, `<namespace>/<host>/<claimID>`, with `/given-up` behind it once there is no way back.
+//! consumer, `<namespace>/<host>/<claimID>`, with `/renews-<claimID>` behind it where it takes the place of an older claim
+//! on the same host, and `/given-up` once there is no way back.
 
 use std::fmt;
 
 /// Says in the annotation that the intent is being given up.
 const GIVEN_UP: &str = "given-up";
+/// Before the claim whose place it takes.
+const RENEWS: &str = "renews-";
 /// A claim ID is 128 bits in hexadecimal digits.
 const CLAIM_ID_LENGTH: usize = 32;
 
@@ -50,6 +53,8 @@ pub struct Intent {
     pub host: String,
     /// The claim.
     pub claim_id: ClaimId,
+    /// The claim of the same consumer on the same host whose place it takes: the host may still be under that one.
+    pub renews: Option<ClaimId>,
     /// Whether it is being given up: from then on nothing is bound under this claim.
     pub given_up: bool,
 }
@@ -58,8 +63,15 @@ impl Intent {
     /// As it stands in the annotation. `None` for anything that we would not have written.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let mut parts = text.split('/');
+        let mut parts = text.split('/').peekable();
         let (namespace, host, id) = (parts.next()?, parts.next()?, parts.next()?);
+        let renews = match parts.peek().and_then(|part| part.strip_prefix(RENEWS)) {
+            Some(before) => Some(ClaimId::parse(before)?),
+            None => None,
+        };
+        if renews.is_some() {
+            parts.next();
+        }
         let given_up = match (parts.next(), parts.next()) {
             (None, None) => false,
             (Some(GIVEN_UP), None) => true,
@@ -69,7 +81,7 @@ impl Intent {
             return None;
         }
         let claim_id = ClaimId::parse(id)?;
-        Some(Self { namespace: namespace.to_owned(), host: host.to_owned(), claim_id, given_up })
+        Some(Self { namespace: namespace.to_owned(), host: host.to_owned(), claim_id, renews, given_up })
     }
 
     /// The same, given up.
@@ -81,8 +93,11 @@ impl Intent {
 
 impl fmt::Display for Intent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { namespace, host, claim_id, given_up } = self;
+        let Self { namespace, host, claim_id, renews, given_up } = self;
         write!(f, "{namespace}/{host}/{claim_id}")?;
+        if let Some(before) = renews {
+            write!(f, "/{RENEWS}{before}")?;
+        }
         if *given_up { write!(f, "/{GIVEN_UP}") } else { Ok(()) }
     }
 }
@@ -95,9 +110,10 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        for given_up in [false, true] {
+        for (given_up, renews) in [(false, None), (true, None), (false, Some(7)), (true, Some(7))] {
             let claim_id = ClaimId::from_random(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
-            let intent = Intent { namespace: "metal".into(), host: "h-7".into(), claim_id, given_up };
+            let renews = renews.map(ClaimId::from_random);
+            let intent = Intent { namespace: "metal".into(), host: "h-7".into(), claim_id, renews, given_up };
             assert_eq!(Intent::parse(&intent.to_string()), Some(intent));
         }
         assert_eq!(ClaimId::from_random(0).as_str().len(), CLAIM_ID_LENGTH, "leading zeros stay");
@@ -123,6 +139,10 @@ mod tests {
             format!("metal/h/{ID}/bound"),
             format!("metal/h/{ID}/given-up/"),
             format!("metal/h/{ID}//given-up"),
+            format!("metal/h/{ID}/renews-"),
+            format!("metal/h/{ID}/renews-{}", &ID[1..]),
+            format!("metal/h/{ID}/given-up/renews-{ID}"),
+            format!("metal/h/{ID}/renews-{ID}/renews-{ID}"),
             format!("metal/h/{ID}0"),
             format!("metal/h/{}", &ID[1..]),
             format!("metal/h/{upper}"),

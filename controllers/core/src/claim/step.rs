@@ -61,6 +61,9 @@ pub enum Step {
     BindHost(ClaimId),
     /// The same patch, where somebody else took these fields off a host that is this consumer's.
     RestoreHost(ClaimId),
+    /// The same patch, on a host that is this consumer's under the claim that this one takes the place of: the machine is
+    /// cleaned of that one, and nobody else can get it in between.
+    RenewHost(ClaimId),
     /// On the host: the annotation `…/fence` with this claim. The only write without `resourceVersion`: its point is
     /// to move it. What the API server answers may be taken as the host that was seen.
     FenceHost(ClaimId),
@@ -98,6 +101,8 @@ pub enum Wait {
 pub enum Why {
     /// This host was chosen.
     Chosen,
+    /// The consumer wants something else of its host, from the beginning.
+    Renewing,
     /// Somebody took our finalizer off.
     FinalizerLost,
     /// Somebody took the annotation off, and this host says that it belongs here.
@@ -132,9 +137,19 @@ pub fn intend(host: &Candidate<'_>, fresh: ClaimId) -> Step {
         namespace: host.namespace.to_owned(),
         host: host.name.to_owned(),
         claim_id: fresh,
+        renews: None,
         given_up: false,
     };
     Step::WriteIntent(intent, Why::Chosen)
+}
+
+/// Takes a new claim on the host that is held under this intent, under a claim ID that was never used: another image is
+/// wanted, or none. Only for a host whose machine was made ready under this intent: an intent names one claim before it,
+/// and no more.
+#[must_use]
+pub fn renew(intent: &Intent, fresh: ClaimId) -> Step {
+    let renews = Some(intent.claim_id.clone());
+    Step::WriteIntent(Intent { claim_id: fresh, renews, ..intent.clone() }, Why::Renewing)
 }
 
 /// Gives up a host that the consumer could keep: its policy was tightened, with `onRevoke: Release`. Made at the
@@ -157,12 +172,11 @@ pub fn next(
 ) -> Step {
     let step = whatever_the_order(consumer, wish, intended, referring);
     match (&step, order) {
-        (Step::RestoreHost(_) | Step::ReleaseHost(_), Order::HostThenConsumer | Order::ConsumerThenHost)
-            if on_hold(intended) =>
-        {
-            Step::Wait(Wait::HostOnHold)
-        }
-        (Step::BindHost(_) | Step::RestoreHost(_), Order::ConsumerThenHost) => {
+        (
+            Step::RestoreHost(_) | Step::RenewHost(_) | Step::ReleaseHost(_),
+            Order::HostThenConsumer | Order::ConsumerThenHost,
+        ) if on_hold(intended) => Step::Wait(Wait::HostOnHold),
+        (Step::BindHost(_) | Step::RestoreHost(_) | Step::RenewHost(_), Order::ConsumerThenHost) => {
             Step::Look(Order::HostThenConsumer)
         }
         (
@@ -172,6 +186,7 @@ pub fn next(
         (
             Step::BindHost(_)
             | Step::RestoreHost(_)
+            | Step::RenewHost(_)
             | Step::DropIntent
             | Step::LetGo
             | Step::Wait(_)
@@ -237,12 +252,14 @@ fn stray(consumer: &Consumer<'_>, intent: Option<&Intent>, host: &Candidate<'_>)
     let claim = &host.claim;
     let claim_id = ClaimId::parse(claim.claim_id?)?;
     let meant = claim.consumer.is_some_and(|reference| consumer.identity.is_meant_by(reference));
-    let known = intent.is_some_and(|intent| intent.claim_id == claim_id);
+    let known =
+        intent.is_some_and(|intent| intent.claim_id == claim_id || intent.renews.as_ref() == Some(&claim_id));
     let released = claim.released == Some(claim_id.as_str());
     (meant && !known && !released).then(|| Intent {
         namespace: host.namespace.to_owned(),
         host: host.name.to_owned(),
         claim_id,
+        renews: None,
         given_up: false,
     })
 }
@@ -263,21 +280,24 @@ fn without_intent(consumer: &Consumer<'_>, stray: Option<Intent>) -> Step {
 }
 
 /// Whose a host is, seen from a claim.
-enum Whose {
-    /// This claim's.
-    Mine,
-    /// This claim's, but the host's spec says nothing any more.
-    MineWiped,
+enum Whose<'a> {
+    /// This consumer's, under this claim, or under the one whose place that takes.
+    Mine(&'a ClaimId),
+    /// The same, but the host's spec says nothing any more.
+    MineWiped(&'a ClaimId),
     /// Another's, or nobody's.
     NotMine,
 }
 
-fn whose(intent: &Intent, host: &Candidate<'_>) -> Whose {
-    let mine = Some(intent.claim_id.as_str());
+fn whose<'a>(intent: &'a Intent, host: &Candidate<'_>) -> Whose<'a> {
+    let ours = |id: &str| {
+        let all = std::iter::once(&intent.claim_id).chain(intent.renews.as_ref());
+        all.into_iter().find(|mine| mine.as_str() == id)
+    };
     match (host.claim.claim_id, host.claim.machine_of) {
-        (claim, None | Some(_)) if claim == mine => Whose::Mine,
-        (None, machine) if machine == mine => Whose::MineWiped,
-        (None | Some(_), None | Some(_)) => Whose::NotMine,
+        (Some(claim), None | Some(_)) => ours(claim).map_or(Whose::NotMine, Whose::Mine),
+        (None, Some(machine)) => ours(machine).map_or(Whose::NotMine, Whose::MineWiped),
+        (None, None) => Whose::NotMine,
     }
 }
 
@@ -289,20 +309,24 @@ fn holding(
     stray: Option<Intent>,
 ) -> Step {
     let claim = &host.claim;
-    let id = intent.claim_id.as_str();
     match whose(intent, host) {
-        Whose::Mine | Whose::MineWiped if claim.released == Some(id) => give_up(intent, GivenUp::Released),
-        Whose::MineWiped => Step::RestoreHost(intent.claim_id.clone()),
-        Whose::Mine => match (claim.consumer, stray) {
+        Whose::Mine(id) | Whose::MineWiped(id) if claim.released == Some(id.as_str()) => {
+            give_up(intent, GivenUp::Released)
+        }
+        Whose::Mine(id) | Whose::MineWiped(id) if *id != intent.claim_id => {
+            Step::RenewHost(intent.claim_id.clone())
+        }
+        Whose::MineWiped(id) => Step::RestoreHost(id.clone()),
+        Whose::Mine(id) => match (claim.consumer, stray) {
             (Some(reference), None) if consumer.identity.is_meant_by(reference) => Step::Bound,
             (Some(reference), Some(stray)) if consumer.identity.is_meant_by(reference) => {
                 Step::ReleaseStray { namespace: stray.namespace, name: stray.host, claim_id: stray.claim_id }
             }
-            (None | Some(_), None | Some(_)) => Step::RestoreHost(intent.claim_id.clone()),
+            (None | Some(_), None | Some(_)) => Step::RestoreHost(id.clone()),
         },
         Whose::NotMine if consumer.settled => give_up(intent, GivenUp::Lost),
         Whose::NotMine if stray.is_some() => give_up(intent, GivenUp::HoldsAnother),
-        Whose::NotMine if claim.fence == Some(id) => give_up(intent, GivenUp::Released),
+        Whose::NotMine if claim.fence == Some(intent.claim_id.as_str()) => give_up(intent, GivenUp::Released),
         Whose::NotMine => match judge(wish, host) {
             Verdict::Fits => Step::BindHost(intent.claim_id.clone()),
             Verdict::Rejected(reason) => give_up(intent, GivenUp::Rejected(reason)),
@@ -333,14 +357,13 @@ fn leaving(
         Intended::Gone { .. } => return done,
         Intended::There(host) => host,
     };
-    let id = Some(intent.claim_id.as_str());
     match whose(intent, host) {
-        Whose::Mine | Whose::MineWiped if host.claim.released == id => {
+        Whose::Mine(id) | Whose::MineWiped(id) if host.claim.released == Some(id.as_str()) => {
             // Released is for good: the host is cleaned whether or not anybody waits for it.
             if consumer.forced && consumer.deleting { done } else { Step::Wait(Wait::Deprovisioning) }
         }
-        Whose::Mine | Whose::MineWiped => Step::ReleaseHost(intent.claim_id.clone()),
-        Whose::NotMine if host.claim.fence == id => done,
+        Whose::Mine(id) | Whose::MineWiped(id) => Step::ReleaseHost(id.clone()),
+        Whose::NotMine if host.claim.fence == Some(intent.claim_id.as_str()) => done,
         // A host that was looked at before the giving up, and found free, was another version than this one: whoever
         // is about to bind it fails by that alone. So those who lost a race write nothing on the host.
         Whose::NotMine if not_free(host).is_some() => done,

@@ -310,3 +310,60 @@ fn an_intent_names_the_host_that_was_chosen() {
     let expected = Step::WriteIntent(Intent::parse(INTENT).unwrap(), Why::Chosen);
     assert_eq!(intend(&Candidate::new(&chosen), id()), expected);
 }
+
+/// The intent to take a new claim on the host that is held under [`MINE`].
+fn renewing() -> (Intent, ClaimId) {
+    let fresh = ClaimId::parse(OTHER).unwrap();
+    let Step::WriteIntent(intent, Why::Renewing) = renew(&Intent::parse(INTENT).unwrap(), fresh.clone())
+    else {
+        panic!("a renewal is an intent")
+    };
+    (intent, fresh)
+}
+
+#[test]
+fn a_new_claim_takes_the_place_of_the_old_one_on_the_same_host() {
+    let (intent, fresh) = renewing();
+    let text = intent.to_string();
+    assert_eq!(text, format!("metal/h/{OTHER}/renews-{MINE}"));
+    let me = consumer(Some(&text));
+    let wiped = held("h", json!({"spec.claimID": null, "spec.consumerRef": null}));
+    for (name, host, expected) in [
+        ("still under the old one", held("h", json!({})), Step::RenewHost(fresh.clone())),
+        ("its spec was wiped", wiped, Step::RenewHost(fresh.clone())),
+        ("the old one is being cleaned off", held("h", json!({"spec.claimID": OTHER})), Step::Bound),
+        (
+            "somebody took the reference off",
+            held("h", json!({"spec.claimID": OTHER, "spec.consumerRef": null})),
+            Step::RestoreHost(fresh),
+        ),
+        (
+            "a person released the old one",
+            annotated(held("h", json!({})), annotations::RELEASE, MINE),
+            Step::WriteIntent(intent.give_up(), Why::GivingUp(GivenUp::Released)),
+        ),
+        (
+            "it is paused",
+            annotated(held("h", json!({})), annotations::PAUSED, ""),
+            Step::Wait(Wait::HostOnHold),
+        ),
+    ] {
+        let referring = [host.clone()];
+        assert_eq!(settled_step(&me, Some(&host), &referring), expected, "{name}");
+    }
+}
+
+#[test]
+fn who_leaves_while_a_new_claim_takes_the_place_of_the_old_one_releases_what_the_host_is_under() {
+    let (intent, fresh) = renewing();
+    let text = intent.to_string();
+    let me = Consumer { deleting: true, ..consumer(Some(&text)) };
+    let old = held("h", json!({}));
+    assert_eq!(settled_step(&me, Some(&old), &[]), Step::ReleaseHost(id()));
+    let new = held("h", json!({"spec.claimID": OTHER}));
+    assert_eq!(settled_step(&me, Some(&new), &[]), Step::ReleaseHost(fresh.clone()));
+    let released = annotated(held("h", json!({})), annotations::RELEASE, MINE);
+    assert_eq!(settled_step(&me, Some(&released), &[]), Step::Wait(Wait::Deprovisioning));
+    let free = annotated(host("h", json!({})), annotations::FENCE, MINE);
+    assert_eq!(settled_step(&me, Some(&free), &[]), Step::FenceHost(fresh));
+}

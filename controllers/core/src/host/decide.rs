@@ -17,6 +17,7 @@ use super::events::events;
 use super::hold::{Hold, Progress, consumer_is_missing, is_released};
 use super::plan::{Farewell, Means, Plan, Sight, plan, plan_without_contact};
 use super::standing::standing;
+use crate::claim::Candidate;
 use crate::conditions::{Finding, Truth, set};
 use crate::delivery::Delivery;
 use crate::events::Event;
@@ -161,7 +162,10 @@ fn machine_of(host: &PhysicalHost, before: &PhysicalHostStatus, cleaned: bool) -
         Hold::Free | Hold::Cleaned => None,
         Hold::Held { claim } => Some(claim.to_owned()),
         Hold::Leaving if cleaned => None,
-        Hold::Leaving => before.claim_id.clone().or_else(|| host.spec.claim_id.clone()),
+        Hold::Leaving => {
+            let known = Candidate::new(host).claim.machine_of.map(str::to_owned);
+            known.or_else(|| host.spec.claim_id.clone())
+        }
         Hold::Kept(_) | Hold::OnHold => before.claim_id.clone(),
     }
 }
@@ -277,6 +281,8 @@ fn requeue(settings: &Settings, observed: &Observed, plan: &Plan, pace: Pace) ->
             | Plan::AwaitBoot
             | Plan::WriteSeen(_)
             | Plan::Power(_)
+            | Plan::Restart(_)
+            | Plan::NoteRestarted(_)
             | Plan::Deprovision
             | Plan::ClearClaim
             | Plan::HandOver

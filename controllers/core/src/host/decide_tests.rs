@@ -62,7 +62,13 @@ fn a_state_follows_from_what_is_written_down_and_never_from_an_error() {
         (held(), vec![(BOOTING, "c 1 progress")], json!({}), HostState::Provisioning),
         (held(), vec![(PROVISIONED, "c")], json!({}), HostState::Provisioned),
         (held(), vec![(PROVISIONED, "c")], json!({"state": "Error"}), HostState::Provisioned),
-        (held(), vec![(PROVISIONED, "another")], json!({"state": "Provisioned"}), HostState::Claimed),
+        (held(), vec![(PROVISIONED, "another")], json!({"state": "Provisioned"}), HostState::Deprovisioning),
+        (
+            held(),
+            vec![(PROVISIONED, "another")],
+            json!({"state": "Provisioned", "claimID": "c"}),
+            HostState::Claimed,
+        ),
         (
             released.clone(),
             vec![(PROVISIONED, "c"), (RELEASE, "c")],
@@ -355,6 +361,9 @@ fn who_takes_a_new_claim_gets_the_machine_cleaned_and_what_it_wants_booted() {
         );
         let mut handed_over = cleaning.clone();
         handed_over.status = Some(clean.status);
+        let crashed = decide(&handed_over, &answered(PowerState::Off), PACE, at(3));
+        assert_eq!((crashed.plan, crashed.status.claim_id.as_deref()), (Plan::Deprovision, Some("old")));
+        handed_over.metadata.annotations = None;
         let begun = decide(&handed_over, &answered(PowerState::Off), PACE, at(3));
         assert_eq!((begun.status.state, begun.status.claim_id.as_deref()), (Some(next), Some("c")));
         match image.is_null() {

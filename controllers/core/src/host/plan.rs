@@ -19,6 +19,7 @@ use super::{
     contact::Trouble,
     heard::{Heard, Word},
     hold::{Booting, Evidence, Hold, Progress, is_released},
+    restart::{Restart, pending},
 };
 use crate::delivery::{Delivery, Way, way};
 
@@ -100,6 +101,10 @@ pub enum Plan {
     WriteSeen(Sight),
     /// As the consumer wants it while its machine is installed.
     Power(Switch),
+    /// Turn it off so, and write down that this restart was made: it is turned on again by itself.
+    Restart(Restart),
+    /// Write down that this restart was made: the machine is off.
+    NoteRestarted(Restart),
     /// Off, eject, clear the override, clean.
     Deprovision,
     /// The machine is clean, and the status says so: the claim and all that was written about it go.
@@ -123,6 +128,8 @@ impl Plan {
             | Self::AwaitBoot
             | Self::WriteSeen(_)
             | Self::Power(_)
+            | Self::Restart(_)
+            | Self::NoteRestarted(_)
             | Self::Deprovision
             | Self::ClearClaim
             | Self::HandOver
@@ -420,6 +427,11 @@ pub fn believable(wanted: &Wanted, off_and_armed: Seen) -> Vec<Evidence> {
 
 /// An installed machine is touched only where its consumer has said what it wants.
 fn keep(host: &PhysicalHost, power: PowerState) -> Plan {
+    match (pending(host), host.spec.online, power) {
+        (Some(restart), Some(true), PowerState::On) => return Plan::Restart(restart),
+        (Some(restart), Some(true | false), PowerState::Off) => return Plan::NoteRestarted(restart),
+        (None | Some(_), Some(_) | None, _) => {}
+    }
     match (host.spec.online, power) {
         (Some(true), PowerState::Off) => Plan::Power(Switch::On),
         (Some(false), PowerState::On) => Plan::Power(Switch::Off),

@@ -1,6 +1,6 @@
 //! Tables over the plan for a machine.
 
-use beskar7_api::annotations::{BOOTING, HEARD, PROVISIONED, RELEASE};
+use beskar7_api::annotations::{BOOTING, HEARD, PROVISIONED, RELEASE, RESTART, RESTARTED};
 use serde_json::{Value, json};
 
 use super::*;
@@ -126,13 +126,41 @@ fn a_machine_is_booted_with_its_kernel_parameters_or_not_at_all() {
 }
 
 #[test]
-fn what_is_written_about_another_claim_does_not_count() {
+fn a_machine_that_bears_the_marks_of_another_claim_is_cleaned_unless_it_is_known_to_be_this_ones() {
     for annotations in
         [json!({PROVISIONED: "old"}), json!({BOOTING: "old 100 progress"}), json!({BOOTING: "?"})]
     {
-        let host = host(held(json!({})), annotations);
-        assert!(matches!(planned(&host, seen(PowerState::On), 0), Plan::Install(_)));
+        let mut host = host(held(json!({})), annotations.clone());
+        assert_eq!(planned(&host, seen(PowerState::On), 0), Plan::Deprovision, "{annotations}");
+        host.status = serde_json::from_value(json!({"claimID": "c"})).unwrap();
+        assert!(matches!(planned(&host, seen(PowerState::On), 0), Plan::Install(_)), "{annotations}");
     }
+    let begun = host(held(json!({})), json!({PROVISIONED: "old", BOOTING: "c 100 on progress"}));
+    assert_eq!(planned(&begun, seen(PowerState::On), 0), Plan::AwaitBoot);
+}
+
+#[test]
+fn an_installed_machine_is_restarted_once_when_it_is_asked_for_and_should_run() {
+    for (online, power, done, expected) in [
+        (json!(true), PowerState::On, "", "Restart"),
+        (json!(true), PowerState::Off, "", "NoteRestarted"),
+        (json!(false), PowerState::Off, "", "NoteRestarted"),
+        (json!(false), PowerState::On, "", "Power(Off)"),
+        (json!(true), PowerState::On, "7f", "Watch"),
+        (json!(true), PowerState::Off, "7f", "Power(On)"),
+        (json!(true), PowerState::PoweringOff, "", "Watch"),
+        // Whose machine it is has no say in its power.
+        (json!(null), PowerState::On, "", "Watch"),
+    ] {
+        let mut marks = json!({PROVISIONED: "c", RESTART: "soft 7f"});
+        marks[RESTARTED] = json!(done);
+        let host = host(held(json!({"online": online})), marks);
+        let found = format!("{:?}", planned(&host, seen(power), 0));
+        assert!(found.starts_with(expected), "{online} {power:?} {done}: {found}");
+    }
+    let booting =
+        host(held(json!({"online": true})), json!({BOOTING: "c 100 on progress", RESTART: "hard 7f"}));
+    assert_eq!(planned(&booting, seen(PowerState::On), 0), Plan::AwaitBoot, "not while it is installed");
 }
 
 #[test]

@@ -2,11 +2,18 @@
 
 use beskar7_api::{
     HostClaim, PhysicalHost,
-    boot::{BootMethod, ImageFormat},
+    boot::{BootMethod, BootParameterMechanism, ImageFormat},
+    machine::OsFamily,
     physical_host::HostBoot,
 };
 
-use crate::{claim::Instructions, host::hold::Progress};
+use super::configuration::{Synced, names_configuration};
+use crate::{
+    claim::Instructions,
+    delivery::{Delivery, PLACEHOLDER},
+    host::hold::Progress,
+    machine::{parameters, parameters_by},
+};
 
 /// What a claim's image is to its host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,45 +65,79 @@ fn is_web(url: &str) -> bool {
     ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme))
 }
 
+/// What a claim's machine boots.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Order {
+    /// What is written into the host.
+    pub boot: HostBoot,
+    /// The ways by which kernel parameters may reach the kernel; nothing, when none are needed.
+    pub parameters_by: Option<&'static [BootParameterMechanism]>,
+}
+
+/// What a claim's machine boots beside its ISO.
+///
+/// # Errors
+/// It can't be carried out: why, and what to write instead.
+pub fn order(claim: &HostClaim, delivery: Delivery) -> Result<Order, String> {
+    let spec = &claim.spec;
+    let says_where = spec.kernel_args.iter().any(|argument| argument.contains(PLACEHOLDER));
+    if (names_configuration(claim) || says_where) && delivery == Delivery::Off {
+        return Err("The machine's configuration comes from the boot server, which the platform team has not turned on: \
+                    use an image that holds its configuration"
+            .to_owned());
+    }
+    let by_url = names_configuration(claim) && spec.config_volume.is_none();
+    let (family, first) = match (spec.os_family, &spec.ignition_ref) {
+        (Some(_) | None, None | Some(_)) if !by_url => (OsFamily::Other, None),
+        (Some(family), None | Some(_)) => (family, None),
+        (None, None | Some(_)) if says_where => (OsFamily::Other, None),
+        // What says nothing of itself is taken for what most images are.
+        (None, None) => (OsFamily::Other, Some(format!("ds=nocloud;s={PLACEHOLDER}/"))),
+        (None, Some(_)) => (OsFamily::FedoraCoreos, None),
+    };
+    let arguments: Vec<String> = first.into_iter().chain(spec.kernel_args.iter().cloned()).collect();
+    let kernel_args = parameters::given(family, &arguments, delivery).map_err(|error| error.to_string())?;
+    let boot = HostBoot {
+        method: BootMethod::VirtualMedia,
+        boot_mode: spec.boot_mode,
+        kernel_args,
+        config_volume: spec.config_volume,
+        configuration_ref: None,
+    };
+    Ok(Order { parameters_by: parameters_by(&boot, delivery), boot })
+}
+
 /// What a claim's host is told to be. `held` is the host, where it is the claim's already: what it has begun to boot
-/// stays, as another image would be another claim.
+/// stays, as another image would be another claim. Nothing is booted before its configuration is there.
 #[must_use]
-pub fn instructions(claim: &HostClaim, held: Option<&PhysicalHost>) -> Instructions {
-    let begun = held.filter(|host| has_begun(host));
-    let (boot_iso_source, boot) = match (begun, image(claim)) {
-        (Some(host), _) => (host.spec.boot_iso_source.clone(), host.spec.boot.clone()),
-        (None, Image::Iso(url)) if claim.spec.online && !names_configuration(claim) => {
-            let boot = HostBoot { method: BootMethod::VirtualMedia, ..HostBoot::default() };
-            (Some(url.to_owned()), Some(boot))
-        }
-        (None, Image::Iso(_) | Image::None | Image::NotUsable(_)) => (None, None),
+pub fn instructions(
+    claim: &HostClaim,
+    held: Option<&PhysicalHost>,
+    synced: &Synced,
+    delivery: Delivery,
+) -> Instructions {
+    let begun = held.is_some_and(has_begun);
+    // Somebody may have taken off what is written there: a machine that runs gets it back, and is not installed again.
+    let told = held.filter(|host| begun && host.spec.boot_iso_source.is_some());
+    let may_boot = begun || (claim.spec.online && *synced == Synced::Yes);
+    let (boot_iso_source, boot) = match (told, image(claim), order(claim, delivery)) {
+        (Some(host), _, _) => (host.spec.boot_iso_source.clone(), host.spec.boot.clone()),
+        (None, Image::Iso(url), Ok(order)) if may_boot => (Some(url.to_owned()), Some(order.boot)),
+        (None, Image::Iso(_) | Image::None | Image::NotUsable(_), Ok(_) | Err(_)) => (None, None),
     };
     Instructions { boot_iso_source, boot, online: Some(claim.spec.online) }
 }
 
-/// Whether the machine runs, or is about to run, another image than the claim asks for; in words.
+/// Whether what the machine was turned on for is not what the claim asks for any more: another image, or none. One that
+/// can't be booted is no reason to take off what runs.
 #[must_use]
-pub fn drift(claim: &HostClaim, host: &PhysicalHost) -> Option<String> {
-    if !has_begun(host) {
-        return None;
-    }
-    let runs = host.spec.boot_iso_source.as_deref()?;
+pub fn wants_another(claim: &HostClaim, host: &PhysicalHost) -> bool {
+    let Some(runs) = host.spec.boot_iso_source.as_deref().filter(|_| has_begun(host)) else { return false };
     match image(claim) {
-        Image::Iso(wanted) if wanted == runs => None,
-        Image::Iso(_) | Image::None | Image::NotUsable(_) => Some(format!(
-            "The machine was installed from {runs}, and image says something else now. This version changes no image of \\
-             a machine that was booted: delete the claim, and write another one"
-        )),
+        Image::Iso(wanted) => wanted != runs,
+        Image::None => true,
+        Image::NotUsable(_) => false,
     }
-}
-
-/// Whether the machine is to be given a configuration. None is delivered yet, and none is left out.
-pub(super) fn names_configuration(claim: &HostClaim) -> bool {
-    let spec = &claim.spec;
-    spec.user_data.is_some()
-        || spec.meta_data.is_some()
-        || spec.network_data.is_some()
-        || spec.ignition_ref.is_some()
 }
 
 /// Whether its machine was turned on for the claim.

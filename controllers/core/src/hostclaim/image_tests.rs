@@ -38,19 +38,28 @@ fn the_format_tells_and_else_the_ending() {
     assert_eq!(image(&with(json!({}))), Image::None);
 }
 
+const ON: Delivery = Delivery::On { url_length: 80 };
+
 #[test]
-fn a_host_boots_when_the_claim_is_online_and_has_an_image() {
-    for (spec, iso, online) in [
-        (json!({}), None, false),
-        (json!({"image": {"url": ISO}}), None, false),
-        (json!({"online": true}), None, true),
-        (json!({"image": {"url": ISO}, "online": true}), Some(ISO), true),
-        (json!({"image": {"url": "http://images/os.qcow2"}, "online": true}), None, true),
-        (json!({"image": {"url": ISO}, "online": true, "userData": {"name": "u"}}), None, true),
-        (json!({"image": {"url": ISO}, "online": true, "ignitionRef": {"name": "u"}}), None, true),
+fn a_host_boots_when_the_claim_is_online_and_has_an_image_and_its_configuration() {
+    let waits = Synced::no("SecretNotFound", "");
+    for (spec, synced, iso, online) in [
+        (json!({}), &Synced::Yes, None, false),
+        (json!({"image": {"url": ISO}}), &Synced::Yes, None, false),
+        (json!({"online": true}), &Synced::Yes, None, true),
+        (json!({"image": {"url": ISO}, "online": true}), &Synced::Yes, Some(ISO), true),
+        (json!({"image": {"url": "http://images/os.qcow2"}, "online": true}), &Synced::Yes, None, true),
+        (json!({"image": {"url": ISO}, "online": true, "userData": {"name": "u"}}), &waits, None, true),
+        (
+            json!({"image": {"url": ISO}, "online": true, "userData": {"name": "u"}}),
+            &Synced::Yes,
+            Some(ISO),
+            true,
+        ),
+        (json!({"image": {"url": ISO}, "online": true, "kernelArgs": ["a b\nc"]}), &Synced::Yes, None, true),
     ] {
         for held in [None, Some(&host(json!({})))] {
-            let told = instructions(&with(spec.clone()), held);
+            let told = instructions(&with(spec.clone()), held, synced, ON);
             assert_eq!((told.boot_iso_source.as_deref(), told.online), (iso, Some(online)), "{spec}");
             assert_eq!(told.boot.is_some(), iso.is_some());
         }
@@ -58,22 +67,90 @@ fn a_host_boots_when_the_claim_is_online_and_has_an_image() {
 }
 
 #[test]
-fn what_was_begun_is_not_changed_and_that_is_said() {
+fn an_image_finds_its_configuration_as_its_family_does() {
+    let arguments = |spec: Value| order(&with(spec), ON).map(|order| order.boot.kernel_args);
+    let own = |more: Value| {
+        let mut spec = json!({"userData": {"name": "u"}});
+        crate::claim::samples::merge(&mut spec, more);
+        spec
+    };
+    let none: [&str; 0] = [];
+    for (spec, expected) in [
+        (json!({}), &none[..]),
+        (json!({"osFamily": "talos", "kernelArgs": ["quiet"]}), &["quiet"]),
+        (own(json!({})), &["ds=nocloud;s={{configURL}}/"]),
+        (
+            json!({"metaData": {"name": "m"}, "kernelArgs": ["quiet"]}),
+            &["ds=nocloud;s={{configURL}}/", "quiet"],
+        ),
+        (own(json!({"kernelArgs": ["mine={{configURL}}/user-data"]})), &["mine={{configURL}}/user-data"]),
+        (own(json!({"osFamily": "kairos"})), &["config_url={{configURL}}/kairos"]),
+        (
+            own(json!({"osFamily": "debian"})),
+            &["auto=true", "priority=critical", "url={{configURL}}/user-data"],
+        ),
+        (own(json!({"osFamily": "rhel"})), &["inst.ks={{configURL}}/user-data"]),
+        (own(json!({"configVolume": "cidata", "osFamily": "kairos"})), &none),
+        (
+            json!({"ignitionRef": {"name": "i"}}),
+            &[
+                "ignition.firstboot",
+                "ignition.platform.id=metal",
+                "ignition.config.url={{configURL}}/ignition",
+            ],
+        ),
+    ] {
+        assert_eq!(arguments(spec.clone()).unwrap(), expected, "{spec}");
+    }
+    let volume = order(&with(own(json!({"configVolume": "config-2"}))), ON).unwrap();
+    assert_eq!(
+        (volume.boot.config_volume.map(|volume| volume.label()), volume.parameters_by),
+        (Some("config-2"), None)
+    );
+    assert!(order(&with(own(json!({}))), ON).unwrap().parameters_by.is_some());
+}
+
+#[test]
+fn without_a_boot_server_there_is_no_configuration() {
+    for spec in [
+        json!({"userData": {"name": "u"}}),
+        json!({"ignitionRef": {"name": "u"}, "configVolume": "config-2"}),
+        json!({"kernelArgs": ["a={{configURL}}"]}),
+    ] {
+        let why = order(&with(spec.clone()), Delivery::Off).unwrap_err();
+        assert!(why.contains("boot server"), "{spec}: {why}");
+    }
+    assert!(order(&with(json!({"kernelArgs": ["quiet"]})), Delivery::Off).is_ok());
+}
+
+#[test]
+fn what_was_begun_stays_until_another_image_is_wanted_that_can_be_booted() {
     let begun = host(json!({
         "metadata": {"annotations": {"beskar7.infrastructure.cluster.x-k8s.io/provisioned": "id"}},
         "spec": {"bootIsoSource": ISO, "boot": {"method": "VirtualMedia"}},
     }));
-    for (spec, differs) in [
+    for (spec, another) in [
         (json!({"image": {"url": ISO}, "online": true}), false),
         (json!({"image": {"url": ISO}}), false),
+        (json!({"image": {"url": ISO}, "online": true, "userData": {"name": "new"}}), false),
         (json!({"image": {"url": "http://images/new.iso"}, "online": true}), true),
+        (json!({"image": {"url": "http://images/new.qcow2"}, "online": true}), false),
         (json!({"online": true}), true),
     ] {
         let claim = with(spec.clone());
-        let told = instructions(&claim, Some(&begun));
+        let told = instructions(&claim, Some(&begun), &Synced::Yes, ON);
         assert_eq!(told.boot_iso_source.as_deref(), Some(ISO), "{spec}");
         assert_eq!(told.online, Some(claim.spec.online), "that it runs is another matter");
-        assert_eq!(drift(&claim, &begun).is_some(), differs, "{spec}");
+        assert_eq!(wants_another(&claim, &begun), another, "{spec}");
     }
-    assert_eq!(drift(&with(json!({})), &host(json!({"spec": {"bootIsoSource": ISO}}))), None, "not begun");
+    assert!(!wants_another(&with(json!({})), &host(json!({"spec": {"bootIsoSource": ISO}}))), "not begun");
+
+    let mut wiped = begun;
+    (wiped.spec.boot_iso_source, wiped.spec.boot) = (None, None);
+    for online in [true, false] {
+        let claim = with(json!({"image": {"url": ISO}, "online": online}));
+        assert!(!wants_another(&claim, &wiped), "what runs is not installed again");
+        let told = instructions(&claim, Some(&wiped), &Synced::no("", ""), ON);
+        assert_eq!(told.boot_iso_source.as_deref(), Some(ISO), "it gets back what was taken off");
+    }
 }

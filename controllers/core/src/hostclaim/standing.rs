@@ -6,11 +6,16 @@ use beskar7_api::{
 };
 use jiff::Timestamp;
 
-use super::image::{Image, drift, image, names_configuration};
+use super::configuration::Synced;
+use super::image::{Image, image, order};
 use crate::{
     conditions::{Finding, Truth, set},
+    delivery::Delivery,
     events::{Event, Severity, changed},
-    host::{hold::Progress, trouble},
+    host::{
+        hold::{Hold, Progress},
+        trouble,
+    },
     policy::Tenure,
 };
 
@@ -25,8 +30,8 @@ pub enum Course<'a> {
     Searching(&'a str),
     /// A host was chosen, and is not bound yet.
     Binding,
-    /// This host is its own.
-    Held(&'a PhysicalHost, Tenure),
+    /// This host is its own, and has its configuration, or not.
+    Held(&'a PhysicalHost, Tenure, &'a Synced),
     /// Its host is paused or moved away.
     HostPaused,
     /// It had a machine, and has none any more.
@@ -49,7 +54,7 @@ pub struct Decision {
 
 /// What is said of a claim.
 #[must_use]
-pub fn decide(claim: &HostClaim, course: &Course<'_>, now: Timestamp) -> Decision {
+pub fn decide(claim: &HostClaim, course: &Course<'_>, delivery: Delivery, now: Timestamp) -> Decision {
     let before = claim.status.clone().unwrap_or_default();
     let mut status = before.clone();
     let generation = claim.metadata.generation;
@@ -72,7 +77,7 @@ pub fn decide(claim: &HostClaim, course: &Course<'_>, now: Timestamp) -> Decisio
     remember(&mut status, course);
     let findings = [
         (reasons::ASSOCIATION, association(course)),
-        (reasons::SYNCHRONIZATION, synchronization(claim, course)),
+        (reasons::SYNCHRONIZATION, synchronization(claim, course, delivery)),
         (reasons::PROVISIONED, provisioned(claim, course)),
     ];
     set(&mut status.conditions, conditions::READY, &ready(&findings), generation, now);
@@ -86,7 +91,7 @@ pub fn decide(claim: &HostClaim, course: &Course<'_>, now: Timestamp) -> Decisio
 /// What is known of the host, as far as it is the tenant's to know.
 fn remember(status: &mut HostClaimStatus, course: &Course<'_>) {
     match course {
-        Course::Held(host, _) => {
+        Course::Held(host, ..) => {
             status.phase = Some(ClaimPhase::Bound);
             status.hardware_data = Some(NamespacedReference {
                 name: host.metadata.name.clone().unwrap_or_default(),
@@ -120,14 +125,14 @@ fn yes(reason: &'static str) -> Finding {
 
 fn association(course: &Course<'_>) -> Finding {
     match course {
-        Course::Held(_, Tenure::Allowed) | Course::HostPaused => yes(reasons::HOST_ASSOCIATED),
-        Course::Held(_, Tenure::Tolerated) => Finding {
+        Course::Held(_, Tenure::Allowed, _) | Course::HostPaused => yes(reasons::HOST_ASSOCIATED),
+        Course::Held(_, Tenure::Tolerated, _) => Finding {
             message:
                 "No HostDeployPolicy allows this any more. The host is kept; another one would not be given"
                     .to_owned(),
             ..yes(reasons::NOT_AUTHORIZED)
         },
-        Course::Held(_, Tenure::Revoked) => {
+        Course::Held(_, Tenure::Revoked, _) => {
             no(reasons::NOT_AUTHORIZED, "No HostDeployPolicy allows this any more: the host is taken back")
         }
         Course::Unauthorized(why) => no(reasons::NOT_AUTHORIZED, *why),
@@ -151,14 +156,14 @@ fn association(course: &Course<'_>) -> Finding {
     }
 }
 
-fn synchronization(claim: &HostClaim, course: &Course<'_>) -> Finding {
+fn synchronization(claim: &HostClaim, course: &Course<'_>, delivery: Delivery) -> Finding {
     match course {
-        Course::Held(..) | Course::HostPaused if names_configuration(claim) => no(
-            reasons::CONFIGURATION_NOT_SUPPORTED,
-            "userData, metaData, networkData and ignitionRef are not delivered by this version, and no machine is booted \
-             without what it was to be given: use an image that holds its configuration",
-        ),
-        Course::Held(..) | Course::HostPaused => yes(reasons::CONFIGURATION_SYNCED),
+        Course::Held(_, _, synced) => match (order(claim, delivery), synced) {
+            (Err(why), _) => no(reasons::CONFIGURATION_NOT_SUPPORTED, why),
+            (Ok(_), Synced::No { reason, message }) => no(reason, message.clone()),
+            (Ok(_), Synced::Yes) => yes(reasons::CONFIGURATION_SYNCED),
+        },
+        Course::HostPaused => yes(reasons::CONFIGURATION_SYNCED),
         Course::Paused(_)
         | Course::Unauthorized(_)
         | Course::Searching(_)
@@ -169,14 +174,17 @@ fn synchronization(claim: &HostClaim, course: &Course<'_>) -> Finding {
 }
 
 fn provisioned(claim: &HostClaim, course: &Course<'_>) -> Finding {
-    let Course::Held(host, _) = course else { return no(reasons::NOT_ASSOCIATED, String::new()) };
-    if let Some(drift) = drift(claim, host) {
-        return no(reasons::IMAGE_CHANGED, drift);
+    let Course::Held(host, ..) = course else { return no(reasons::NOT_ASSOCIATED, String::new()) };
+    if let Hold::Leaving | Hold::Cleaned = Hold::of(host) {
+        return no(reasons::DEPROVISIONING, "What ran on the machine is taken off it first");
     }
     let begun = host.spec.claim_id.as_deref().map(|claim| Progress::of(host, claim));
     match (&begun, image(claim)) {
-        (Some(Progress::Seen), _) => yes(reasons::BOOTED),
+        (Some(Progress::Seen), Image::NotUsable(why)) => {
+            no(reasons::IMAGE_NOT_SUPPORTED, format!("{why}. Meanwhile the machine runs what it did"))
+        }
         (_, Image::NotUsable(why)) => no(reasons::IMAGE_NOT_SUPPORTED, why),
+        (Some(Progress::Seen), Image::Iso(_) | Image::None) => yes(reasons::BOOTED),
         (_, Image::Iso(_) | Image::None) => match trouble(host) {
             Some(reason) => no(
                 reasons::HOST_ERROR,

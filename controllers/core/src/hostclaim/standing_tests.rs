@@ -9,6 +9,7 @@ use super::{
 use crate::conditions::get;
 
 const ISO: &str = "http://images/os.iso";
+const ON: Delivery = Delivery::On { url_length: 80 };
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -16,7 +17,7 @@ fn at(second: i64) -> Timestamp {
 
 /// Status and reason of Association, Synchronization, Provisioned and Ready.
 fn said(claim: &HostClaim, course: &Course<'_>) -> Vec<String> {
-    let decision = decide(claim, course, at(1));
+    let decision = decide(claim, course, ON, at(1));
     ["Association", "Synchronization", "Provisioned", "Ready"]
         .map(|type_| {
             let told = get(&decision.status.conditions, type_).unwrap();
@@ -27,7 +28,7 @@ fn said(claim: &HostClaim, course: &Course<'_>) -> Vec<String> {
 }
 
 fn message(claim: &HostClaim, course: &Course<'_>, type_: &str) -> String {
-    get(&decide(claim, course, at(1)).status.conditions, type_).unwrap().message.clone()
+    get(&decide(claim, course, ON, at(1)).status.conditions, type_).unwrap().message.clone()
 }
 
 fn seen() -> Value {
@@ -42,13 +43,13 @@ fn seen() -> Value {
 fn once_associated_it_waits_to_be_turned_on() {
     let claim = claim(json!({"spec": {"image": {"url": ISO}}}));
     let host = host(json!({}));
-    let course = Course::Held(&host, Tenure::Allowed);
+    let course = Course::Held(&host, Tenure::Allowed, &Synced::Yes);
     assert_eq!(
         said(&claim, &course),
         ["True HostAssociated", "True ConfigurationSynced", "False available", "False IssuesReported"]
     );
     assert_eq!(message(&claim, &course, "Ready"), "* Provisioned: available");
-    let status = decide(&claim, &course, at(1)).status;
+    let status = decide(&claim, &course, ON, at(1)).status;
     assert_eq!(status.phase, Some(ClaimPhase::Bound));
     let hardware_data = status.hardware_data.unwrap();
     assert_eq!((hardware_data.name.as_str(), hardware_data.namespace.as_deref()), ("h", Some("metal")));
@@ -60,13 +61,13 @@ fn once_associated_it_waits_to_be_turned_on() {
 fn once_it_was_seen_to_boot_all_is_well() {
     let claim = claim(json!({"spec": {"image": {"url": ISO}, "online": true}}));
     let host = host(seen());
-    let course = Course::Held(&host, Tenure::Allowed);
+    let course = Course::Held(&host, Tenure::Allowed, &Synced::Yes);
     assert_eq!(
         said(&claim, &course),
         ["True HostAssociated", "True ConfigurationSynced", "True provisioned", "True InfoReported"]
     );
     assert_eq!(message(&claim, &course, "Ready"), "");
-    assert_eq!(decide(&claim, &course, at(1)).status.powered_on, Some(true));
+    assert_eq!(decide(&claim, &course, ON, at(1)).status.powered_on, Some(true));
 }
 
 #[test]
@@ -84,9 +85,9 @@ fn what_goes_wrong_is_said_without_a_word_of_the_bmc() {
         let held = host(json!({
             "spec": {"bootIsoSource": ISO}, "status": {"conditions": [condition(type_, reason)]},
         }));
-        let course = Course::Held(&held, Tenure::Allowed);
+        let course = Course::Held(&held, Tenure::Allowed, &Synced::Yes);
         assert_eq!(said(&claim, &course)[2], expected, "{reason}");
-        let text = serde_json::to_string(&decide(&claim, &course, at(1)).status).unwrap();
+        let text = serde_json::to_string(&decide(&claim, &course, ON, at(1)).status).unwrap();
         for secret in ["bmc.example", "bmc-secret", "root"] {
             assert!(!text.contains(secret), "{secret}: {text}");
         }
@@ -96,14 +97,28 @@ fn what_goes_wrong_is_said_without_a_word_of_the_bmc() {
 #[test]
 fn what_this_version_cannot_do_is_said_and_not_passed_over() {
     let held = host(json!({}));
-    let course = Course::Held(&held, Tenure::Allowed);
+    let course = Course::Held(&held, Tenure::Allowed, &Synced::Yes);
     let qcow2 = claim(json!({"spec": {"image": {"url": "http://images/os.qcow2"}, "online": true}}));
     assert_eq!(said(&qcow2, &course)[2], "False ImageNotSupported");
-    let with_data = claim(json!({"spec": {"image": {"url": ISO}, "userData": {"name": "u"}}}));
-    assert_eq!(said(&with_data, &course)[1], "False ConfigurationNotSupported");
-    let other = claim(json!({"spec": {"image": {"url": "http://images/other.iso"}, "online": true}}));
     let booted = host(seen());
-    assert_eq!(said(&other, &Course::Held(&booted, Tenure::Allowed))[2], "False ImageChanged");
+    let why = message(&qcow2, &Course::Held(&booted, Tenure::Allowed, &Synced::Yes), "Provisioned");
+    assert!(why.contains("runs what it did"), "{why}");
+    let with_data = claim(json!({"spec": {"image": {"url": ISO}, "userData": {"name": "u"}}}));
+    assert_eq!(said(&with_data, &course)[1], "True ConfigurationSynced");
+    let without_server = decide(&with_data, &course, Delivery::Off, at(1)).status.conditions;
+    assert_eq!(get(&without_server, "Synchronization").unwrap().reason, "ConfigurationNotSupported");
+    let missing = Synced::no("SecretNotFound", "There is no Secret u");
+    let course = Course::Held(&held, Tenure::Allowed, &missing);
+    assert_eq!(said(&with_data, &course)[1], "False SecretNotFound");
+    assert!(message(&with_data, &course, "Ready").contains("* Synchronization: There is no Secret u"));
+}
+
+#[test]
+fn what_ran_is_taken_off_before_the_next_image() {
+    let renewed = host(json!({"spec": {"claimID": "new"}, "status": {"claimID": "id"}}));
+    let claim = claim(json!({"spec": {"image": {"url": ISO}, "online": true}}));
+    let course = Course::Held(&renewed, Tenure::Allowed, &Synced::Yes);
+    assert_eq!(said(&claim, &course)[2], "False deprovisioning");
 }
 
 #[test]
@@ -114,17 +129,17 @@ fn every_course_has_its_words() {
         (Course::Unauthorized("no policy"), "False NotAuthorized", Some(ClaimPhase::Unbound)),
         (Course::Searching("0 of 3 hosts match"), "False NoMatchingHost", Some(ClaimPhase::Unbound)),
         (Course::Binding, "False Associating", Some(ClaimPhase::Unbound)),
-        (Course::Held(&held, Tenure::Tolerated), "True NotAuthorized", Some(ClaimPhase::Bound)),
+        (Course::Held(&held, Tenure::Tolerated, &Synced::Yes), "True NotAuthorized", Some(ClaimPhase::Bound)),
         (Course::HostPaused, "True HostAssociated", None),
         (Course::Lost, "False HostLost", Some(ClaimPhase::Unbound)),
         (Course::Releasing { overdue: false }, "False Releasing", None),
     ] {
         assert_eq!(said(&claim, &course)[0], association, "{course:?}");
-        assert_eq!(decide(&claim, &course, at(1)).status.phase, phase, "{course:?}");
+        assert_eq!(decide(&claim, &course, ON, at(1)).status.phase, phase, "{course:?}");
     }
     let overdue = message(&claim, &Course::Releasing { overdue: true }, "Association");
     assert!(overdue.contains("force-release"), "{overdue}");
-    let paused = decide(&claim, &Course::Paused("because"), at(1));
+    let paused = decide(&claim, &Course::Paused("because"), ON, at(1));
     assert_eq!(paused.status.conditions.len(), 1, "nothing else is said");
     assert_eq!(get(&paused.status.conditions, "Paused").unwrap().message, "because");
 }
@@ -133,11 +148,11 @@ fn every_course_has_its_words() {
 fn people_are_told_of_a_host_and_of_what_is_wrong_once() {
     let mut claim = claim(json!({"spec": {"image": {"url": ISO}}}));
     let held = host(json!({}));
-    let searching = decide(&claim, &Course::Searching("0 of 0"), at(1));
+    let searching = decide(&claim, &Course::Searching("0 of 0"), ON, at(1));
     let reasons: Vec<&str> = searching.events.iter().map(|event| event.reason.as_str()).collect();
     assert_eq!(reasons, ["Unbound", "NoMatchingHost"]);
     claim.status = Some(searching.status);
-    assert!(decide(&claim, &Course::Searching("0 of 0"), at(2)).events.is_empty());
-    let bound = decide(&claim, &Course::Held(&held, Tenure::Allowed), at(3));
+    assert!(decide(&claim, &Course::Searching("0 of 0"), ON, at(2)).events.is_empty());
+    let bound = decide(&claim, &Course::Held(&held, Tenure::Allowed, &Synced::Yes), ON, at(3));
     assert_eq!(bound.events.first().map(|event| event.note.as_str()), Some("Host h"));
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use beskar7_api::{HostClaim, annotations};
 
-use crate::claim::Wanting;
+use super::image::order;
+use crate::{claim::Wanting, delivery::Delivery};
 
 /// What a claim wants. `open` are the namespaces that let its own have hosts: a claim needs a policy wherever the hosts
 /// are.
 #[must_use]
-pub fn wanting(claim: &HostClaim, open: &BTreeSet<String>) -> Wanting {
+pub fn wanting(claim: &HostClaim, open: &BTreeSet<String>, delivery: Delivery) -> Wanting {
     let (own, name) = (own(claim), claim.metadata.name.as_deref().unwrap_or_default());
     let spec = &claim.spec;
     let namespaces = match place(claim) {
@@ -25,7 +26,7 @@ pub fn wanting(claim: &HostClaim, open: &BTreeSet<String>) -> Wanting {
         selector: spec.host_selector.as_ref().map(|selector| selector.labels.clone()),
         requirements: spec.hardware_requirements.clone(),
         zone: spec.failure_domain.clone(),
-        parameters_by: None,
+        parameters_by: order(claim, delivery).ok().and_then(|order| order.parameters_by),
         reservation: None,
     }
 }

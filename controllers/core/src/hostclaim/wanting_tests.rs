@@ -4,6 +4,8 @@ use serde_json::json;
 
 use super::{super::samples::claim, *};
 
+const ON: Delivery = Delivery::On { url_length: 80 };
+
 fn open(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(ToString::to_string).collect()
 }
@@ -19,10 +21,10 @@ fn hosts_come_from_where_a_policy_opens_them_and_from_nowhere_else() {
         (json!({"hostRef": {"name": "h", "namespace": "other"}}), vec![]),
         (json!({"hostRef": {"name": "h"}}), vec![]),
     ] {
-        let wanting = wanting(&claim(json!({ "spec": spec })), &open(&["lab", "racks"]));
+        let wanting = wanting(&claim(json!({ "spec": spec })), &open(&["lab", "racks"]), ON);
         assert_eq!(wanting.namespaces, open(&expected), "{spec}");
     }
-    let at_home = wanting(&claim(json!({"spec": {"hostRef": {"name": "h"}}})), &open(&["a"]));
+    let at_home = wanting(&claim(json!({"spec": {"hostRef": {"name": "h"}}})), &open(&["a"]), ON);
     assert_eq!((at_home.namespaces, at_home.host.as_deref()), (open(&["a"]), Some("h")));
 }
 
@@ -34,6 +36,7 @@ fn what_is_wanted_of_a_host_is_what_the_claim_says() {
             "hardwareRequirements": {"minCPUCores": 8},
         }})),
         &open(&["racks"]),
+        ON,
     );
     let wish = wanting.wish();
     assert_eq!((wish.owner, wish.zone, wish.host), (Some("Tenant/a"), Some("z"), None));
@@ -45,7 +48,7 @@ fn what_is_wanted_of_a_host_is_what_the_claim_says() {
 fn a_host_that_is_forbidden_and_one_that_is_not_there_look_alike() {
     let told = |spec: serde_json::Value, open_: &[&str]| {
         let claim = claim(json!({ "spec": spec }));
-        not_authorized(&claim, &wanting(&claim, &open(open_)))
+        not_authorized(&claim, &wanting(&claim, &open(open_), ON))
     };
     let named = json!({"hostRef": {"name": "h", "namespace": "metal"}});
     assert_eq!((told(named.clone(), &[]), told(named, &["metal"])), (None, None));

@@ -80,7 +80,10 @@ pub fn order(spec: &Beskar7MachineSpec, delivery: Delivery) -> Result<Order, Str
 }
 
 /// Our server passes kernel parameters on with any firmware; where it is off, only some firmware does.
-fn parameters_by(boot: &HostBoot, delivery: Delivery) -> Option<&'static [BootParameterMechanism]> {
+pub(crate) fn parameters_by(
+    boot: &HostBoot,
+    delivery: Delivery,
+) -> Option<&'static [BootParameterMechanism]> {
     use BootParameterMechanism::{ISOOverlay, UefiTarget};
     if boot.kernel_args.is_empty() {
         return None;

@@ -236,8 +236,25 @@ pub fn parameters(
 ) -> Result<Vec<String>, ParameterError> {
     let all = match config_url.filter(|url| !url.is_empty()) {
         Some(url) => theirs(family, url, kernel_args)?,
-        None => ours(family, kernel_args, delivery)?,
+        None => ours(family, kernel_args, delivery, None)?,
     };
+    fits(all, delivery)
+}
+
+/// The same for a configuration that its user wrote for this very system: one that no bootstrap provider can write for is
+/// given that as it is.
+///
+/// # Errors
+/// A parameter can't be a kernel's, or there is no boot server.
+pub fn given(
+    family: OsFamily,
+    kernel_args: &[String],
+    delivery: Delivery,
+) -> Result<Vec<String>, ParameterError> {
+    fits(ours(family, kernel_args, delivery, Some("/user-data"))?, delivery)
+}
+
+fn fits(all: Vec<String>, delivery: Delivery) -> Result<Vec<String>, ParameterError> {
     let whole: Vec<String> = all.iter().map(|argument| delivery.as_long(argument)).collect();
     kernel_line::line(&whole).map_err(ParameterError::Argument)?;
     Ok(all)
@@ -256,8 +273,14 @@ fn theirs(family: OsFamily, url: &str, kernel_args: &[String]) -> Result<Vec<Str
     its_own.chain(kernel_args.iter().map(|argument| fill_in(argument, url))).collect()
 }
 
-/// With the Machine's bootstrap data, where our server has it for the machine.
-fn ours(family: OsFamily, kernel_args: &[String], delivery: Delivery) -> Result<Vec<String>, ParameterError> {
+/// With the configuration that our server has for the machine; `as_it_is` is where it is in no form but its own, for what
+/// reads that.
+fn ours(
+    family: OsFamily,
+    kernel_args: &[String],
+    delivery: Delivery,
+    as_it_is: Option<&str>,
+) -> Result<Vec<String>, ParameterError> {
     let row = row(family);
     let path = match row.bootstrap {
         BootstrapData::CloudConfig => "/kairos",
@@ -265,7 +288,7 @@ fn ours(family: OsFamily, kernel_args: &[String], delivery: Delivery) -> Result<
         BootstrapData::Ignition => "/ignition",
         BootstrapData::OwnProvider => "/talos",
         BootstrapData::AsKernelArgsSay => "",
-        BootstrapData::NeedsConfigUrl(_) => return Err(ParameterError::NoConfigUrl(family)),
+        BootstrapData::NeedsConfigUrl(_) => as_it_is.ok_or(ParameterError::NoConfigUrl(family))?,
     };
     let named = |argument: &str| argument.contains(PLACEHOLDER);
     let asks = row.parameters.iter().any(|argument| named(argument))

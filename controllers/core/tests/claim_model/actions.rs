@@ -18,6 +18,10 @@ pub enum Action {
     Looks(usize, usize),
     /// A slow manager has chosen this host for a consumer, and is about to write so.
     IsAboutToChoose(usize, usize, usize),
+    /// It wants something else of the machine that it has.
+    Renews(usize),
+    /// A slow manager is about to write that a consumer wants something else.
+    IsAboutToRenew(usize, usize),
     /// Only in a mutant: a slow manager is about to write a host's status.
     IsAboutToSay(usize, usize),
     /// A slow manager reads the other object, and decides.
@@ -101,6 +105,10 @@ impl World {
             }
         } else {
             actions.extend(idle.map(|n| Action::Looks(n, who)));
+        }
+        if self.renewals > 0 {
+            actions.push(Action::Renews(who));
+            actions.extend(idle.map(|n| Action::IsAboutToRenew(n, who)));
         }
         if !consumer.deleting {
             actions.push(Action::DeleteConsumer(who));
@@ -206,6 +214,16 @@ impl World {
                     Decided::Nothing | Decided::Do(_) => return None,
                 }
             }
+            Action::Renews(who) => {
+                let write = self.renewal(mutant, *who)?;
+                next.renewals -= 1;
+                next.land(write);
+            }
+            Action::IsAboutToRenew(n, who) => {
+                let write = self.renewal(mutant, *who)?;
+                next.renewals -= 1;
+                next.laggards[*n] = Laggard::Writes { write, fresh: true };
+            }
             Action::IsAboutToSay(n, at) => {
                 let mut then = self.clone();
                 then.host_controller(mutant, *at);
@@ -255,7 +273,14 @@ impl World {
     }
 
     pub fn chosen(&self, who: usize, at: usize) -> Write {
-        Write::Intent { who, intent: Intent::Of { host: at, id: self.fresh_id(), given_up: false } }
+        let intent = Intent::Of { host: at, id: self.fresh_id(), renews: None, given_up: false };
+        Write::Intent { who, intent }
+    }
+
+    fn renewal(&self, mutant: Mutant, who: usize) -> Option<Write> {
+        let seen = self.intended(who);
+        let seen = seen.as_ref().map(|(at, host)| (*at, host));
+        decide::renewal(self, mutant, who, &self.consumers[who], seen)
     }
 
     fn look(&self, mutant: Mutant, who: usize) -> Option<Laggard> {
@@ -283,7 +308,10 @@ impl World {
             (Decided::Nothing | Decided::Choose, _) => Laggard::Idle,
             (
                 Decided::Do(
-                    write @ (Write::Intent { who, .. } | Write::LetGo { who } | Write::Settle { who }),
+                    write @ (Write::Intent { who, .. }
+                    | Write::Renew { who, .. }
+                    | Write::LetGo { who }
+                    | Write::Settle { who }),
                 ),
                 laggard,
             ) => {
@@ -356,6 +384,7 @@ impl World {
                 host.claim = None;
                 host.released = None;
                 host.fence = None;
+                host.mark = None;
             }
             Accident::LoseStatus(_) => {
                 host.hurt = true;
@@ -390,7 +419,7 @@ impl World {
             }
             Accident::Mislead(_, at) => {
                 self.excused = true;
-                consumer.intent = Intent::Of { host: *at, id: fresh, given_up: false };
+                consumer.intent = Intent::Of { host: *at, id: fresh, renews: None, given_up: false };
             }
             Accident::LoseFinalizer(_) => {
                 self.excused = true;

@@ -69,11 +69,16 @@ fn candidate(at: usize, host: &Host) -> Candidate<'static> {
         claim: ClaimFields {
             consumer: host.consumer.map(|reference| &REFERENCES[&(reference.who, reference.uid)]),
             claim_id: text(host.claim),
-            machine_of: text(host.machine_of),
+            machine_of: text(host.machine_of.or(of_another(host))),
             released: text(host.released),
             fence: text(host.fence),
         },
     }
+}
+
+/// As [`Candidate::new`] reads it: where the status was lost, a mark of another claim than the host's tells.
+fn of_another(host: &Host) -> Option<Id> {
+    host.mark.filter(|mark| host.claim.is_some_and(|claim| claim != *mark))
 }
 
 fn wish(who: usize) -> Wish<'static> {
@@ -104,30 +109,56 @@ pub enum Decided {
     Do(Write),
 }
 
-/// What a consumer does next, from the host that was seen and the consumer that was read after it.
-pub fn consumer(
+/// A new claim on the host that a consumer has, if it has one.
+pub fn renewal(
     world: &World,
     mutant: Mutant,
     who: usize,
     consumer: &Consumer,
     seen: Option<(usize, &Host)>,
-) -> Decided {
-    if consumer.life != Life::There {
-        return Decided::Nothing;
+) -> Option<Write> {
+    let runs = seen.is_some_and(|(_, host)| host.machine_of == consumer.intent.id());
+    if !runs || step(world, mutant, who, consumer, seen)? != Step::Bound {
+        return None;
     }
-    let annotation = match consumer.intent {
+    let intent = claim::Intent::parse(&annotation(consumer.intent)?)?;
+    let Step::WriteIntent(intent, Why::Renewing) = claim::renew(&intent, id(world.fresh_id()).clone()) else {
+        panic!("a renewal is an intent");
+    };
+    let renews = intent.renews.as_ref().filter(|_| mutant != Mutant::RenewsWithoutName).map(model_id);
+    let (host, id) = (consumer.intent.host()?, model_id(&intent.claim_id));
+    Some(Write::Renew { who, intent: Intent::Of { host, id, renews, given_up: false } })
+}
+
+fn annotation(intent: Intent) -> Option<String> {
+    match intent {
         Intent::None => None,
         Intent::Garbled => Some("metal/h0".to_owned()),
-        Intent::Of { host, id: claim_id, given_up } => Some(
+        Intent::Of { host, id: claim_id, renews, given_up } => Some(
             claim::Intent {
                 namespace: NAMESPACE.to_owned(),
                 host: HOSTS[host].to_owned(),
                 claim_id: id(claim_id).clone(),
+                renews: renews.map(|renews| id(renews).clone()),
                 given_up,
             }
             .to_string(),
         ),
-    };
+    }
+}
+
+/// What the engine says of a consumer, from the host that was seen and the consumer that was read after it.
+fn step(
+    world: &World,
+    mutant: Mutant,
+    who: usize,
+    consumer: &Consumer,
+    seen: Option<(usize, &Host)>,
+) -> Option<Step> {
+    if consumer.life != Life::There {
+        return None;
+    }
+    let annotation = annotation(consumer.intent);
     let view = |at: usize, host: &Host| {
         let mut host = host.clone();
         if mutant == Mutant::ComparesNames
@@ -170,7 +201,18 @@ pub fn consumer(
     if mutant == Mutant::Sound {
         reached::step(&step);
     }
-    let step = mutate(mutant, step, consumer, seen);
+    Some(mutate(mutant, step, consumer, seen))
+}
+
+/// What a consumer does next, from the host that was seen and the consumer that was read after it.
+pub fn consumer(
+    world: &World,
+    mutant: Mutant,
+    who: usize,
+    consumer: &Consumer,
+    seen: Option<(usize, &Host)>,
+) -> Decided {
+    let Some(step) = step(world, mutant, who, consumer, seen) else { return Decided::Nothing };
     let by = Reference { who, uid: consumer.uid };
     let at = seen.map_or(0, |(at, _)| at);
     match step {
@@ -183,12 +225,16 @@ pub fn consumer(
         Step::Choose => Decided::Choose,
         Step::WriteIntent(intent, _) => {
             let host = HOSTS.iter().position(|name| *name == intent.host).unwrap();
-            let intent = Intent::Of { host, id: model_id(&intent.claim_id), given_up: intent.given_up };
-            Decided::Do(Write::Intent { who, intent })
+            let renews = intent.renews.as_ref().map(model_id);
+            let (id, given_up) = (model_id(&intent.claim_id), intent.given_up);
+            Decided::Do(Write::Intent { who, intent: Intent::Of { host, id, renews, given_up } })
         }
         Step::DropIntent => Decided::Do(Write::Intent { who, intent: Intent::None }),
         Step::LetGo => Decided::Do(Write::LetGo { who }),
-        Step::BindHost(id) | Step::RestoreHost(id) => Decided::Do(Write::Bind { at, by, id: model_id(&id) }),
+        Step::BindHost(id) => Decided::Do(Write::Bind { at, by, id: model_id(&id), renews: None }),
+        Step::RestoreHost(id) | Step::RenewHost(id) => {
+            Decided::Do(Write::Bind { at, by, id: model_id(&id), renews: consumer.intent.renews() })
+        }
         Step::FenceHost(id) => Decided::Do(Write::Fence { at, id: model_id(&id) }),
         Step::ReleaseHost(id) => Decided::Do(Write::Release { at, id: model_id(&id) }),
         Step::ReleaseStray { name, claim_id, .. } => {
@@ -219,7 +265,11 @@ fn mutate(mutant: Mutant, step: Step, consumer: &Consumer, seen: Option<(usize, 
 pub fn host(world: &World, mutant: Mutant, at: usize) -> Custody {
     let host = &world.hosts[at];
     let exists = host.consumer.map(|reference| world.consumers[reference.who].life == Life::There);
-    let custody = claim::custody(&candidate(at, host), exists);
+    let mut seen = host.clone();
+    if mutant == Mutant::ForgetsMarks {
+        seen.mark = None;
+    }
+    let custody = claim::custody(&candidate(at, &seen), exists);
     if mutant == Mutant::Sound {
         reached::custody(custody);
     }

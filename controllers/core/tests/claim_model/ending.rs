@@ -76,7 +76,10 @@ impl World {
         (0..self.hosts.len()).find_map(|at| {
             let host = &self.hosts[at];
             let id = host.claim.or(host.machine_of)?;
-            let spoken_of = self.consumers.iter().any(|consumer| consumer.intent.id() == Some(id));
+            let spoken_of = self
+                .consumers
+                .iter()
+                .any(|consumer| [consumer.intent.id(), consumer.intent.renews()].contains(&Some(id)));
             let mut next = self.clone();
             (!spoken_of && next.person_releases(at)).then(|| next.representative())
         })
@@ -105,7 +108,7 @@ impl World {
         self.consumers.iter().filter(|consumer| consumer.life == Life::There).find_map(|consumer| {
             let served = match consumer.intent {
                 Intent::None | Intent::Garbled => false,
-                Intent::Of { host, id, given_up } => !given_up && self.hosts[host].claim == Some(id),
+                Intent::Of { host, id, given_up, .. } => !given_up && self.hosts[host].claim == Some(id),
             };
             // It had its machine, and lost it: it says so and takes no other.
             let lost = consumer.settled && consumer.intent == Intent::None && !consumer.deleting;

@@ -12,9 +12,10 @@ impl World {
     /// A consumer changed: what was decided for its last version fails.
     pub fn consumer_changed(&mut self, who: usize) {
         self.stale(|write| match write {
-            Write::Intent { who: of, .. } | Write::LetGo { who: of } | Write::Settle { who: of } => {
-                *of == who
-            }
+            Write::Intent { who: of, .. }
+            | Write::Renew { who: of, .. }
+            | Write::LetGo { who: of }
+            | Write::Settle { who: of } => *of == who,
             Write::Bind { .. } | Write::Release { .. } | Write::Fence { .. } | Write::Status { .. } => false,
         });
     }
@@ -26,7 +27,11 @@ impl World {
                 *of == at
             }
             // A fence lands on any version, and on a new host of the same name.
-            Write::Fence { .. } | Write::Intent { .. } | Write::LetGo { .. } | Write::Settle { .. } => false,
+            Write::Fence { .. }
+            | Write::Intent { .. }
+            | Write::Renew { .. }
+            | Write::LetGo { .. }
+            | Write::Settle { .. } => false,
         });
         for laggard in &mut self.laggards {
             if let Laggard::SawHost { at: of, fresh, .. } = laggard
@@ -59,6 +64,13 @@ impl World {
                     consumer.finalizer = true;
                 }
             }
+            Write::Renew { who, intent } => {
+                self.consumer_changed(who);
+                let consumer = &mut self.consumers[who];
+                self.unwanted.extend(consumer.intent.id());
+                consumer.intent = intent;
+                consumer.settled = false;
+            }
             Write::Settle { who } => {
                 self.consumer_changed(who);
                 self.consumers[who].settled = true;
@@ -71,10 +83,11 @@ impl World {
                 consumer.deleting = false;
                 consumer.life = Life::Gone;
             }
-            Write::Bind { at, by, id } => {
+            Write::Bind { at, by, id, renews } => {
                 self.host_changed(at);
                 let host = &mut self.hosts[at];
-                if host.dirty.is_some_and(|(of, _)| of != id) {
+                let is_another = |of: Id| of != id && Some(of) != renews && host.claim != Some(id);
+                if host.dirty.is_some_and(|(of, _)| is_another(of)) {
                     self.wrong = Some("a host was handed out before it was clean");
                 }
                 host.consumer = Some(by);
@@ -104,8 +117,9 @@ impl World {
 
     /// A machine that has been running is not given up for what somebody thought that he had seen.
     fn check_giving_up(&mut self, who: usize, intent: Intent) {
-        if let Intent::Of { host, id, given_up: true } = intent
+        if let Intent::Of { host, id, given_up: true, .. } = intent
             && self.consumers[who].settled
+            && !self.unwanted.contains(&id)
             && self.hosts[host].dirty.is_some_and(|(of, _)| of == id)
             && !self.hosts[host].by_person
         {
@@ -133,6 +147,7 @@ impl World {
                 host.claim = None;
                 host.consumer = None;
                 host.released = None;
+                host.mark = None;
                 host.by_person = false;
                 // Only where a mutant comes here too early.
                 host.machine_of = None;
@@ -160,20 +175,29 @@ impl World {
         let host = &mut self.hosts[at];
         host.state = Some(State::Claimed);
         host.dirty = host.dirty.or(host.claim.map(|id| (id, birth)));
+        host.mark = host.claim;
     }
 
     fn deprovision(&mut self, at: usize) {
-        let robbed = self.hosts[at].dirty.and_then(|(id, _)| self.stands_by(id)).is_some();
+        let taken = self.hosts[at].dirty.map(|(id, _)| id).filter(|id| !self.unwanted.contains(id));
+        let robbed = taken.and_then(|id| self.stands_by(id)).is_some();
         if robbed && !self.hosts[at].by_person {
             self.wrong = Some("a machine was taken from a consumer that stands by its claim");
         }
         let host = &mut self.hosts[at];
-        if host.state == Some(State::Deprovisioning) && host.machine_of.is_some() {
-            host.machine_of = None;
-            host.dirty = None;
-        } else {
-            host.machine_of = host.machine_of.or(host.claim);
-            host.state = Some(State::Deprovisioning);
+        match (host.state, host.machine_of) {
+            (Some(State::Deprovisioning), Some(_)) => {
+                host.machine_of = None;
+                host.dirty = None;
+            }
+            // Clean, and handed over: what was written about the last claim goes. Who crashes here cleans it again.
+            (Some(State::Deprovisioning), None) if host.mark.is_some() && host.mark != host.claim => {
+                host.mark = None;
+            }
+            (None | Some(_), None | Some(_)) => {
+                host.machine_of = host.machine_of.or(host.mark).or(host.claim);
+                host.state = Some(State::Deprovisioning);
+            }
         }
     }
 

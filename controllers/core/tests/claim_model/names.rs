@@ -65,7 +65,7 @@ impl World {
                     intent(&mut consumer.intent);
                 }
                 Laggard::Writes { write, .. } => match write {
-                    Write::Intent { who, intent: written } => {
+                    Write::Intent { who, intent: written } | Write::Renew { who, intent: written } => {
                         *who = consumers[*who];
                         intent(written);
                     }
@@ -82,6 +82,10 @@ impl World {
     }
 
     fn renamed(mut self) -> Self {
+        let (hosts, unwanted) = (&self.hosts, &mut self.unwanted);
+        let names =
+            |host: &Host, id| [host.claim, host.machine_of, host.dirty.map(|(of, _)| of)].contains(&id);
+        unwanted.retain(|id| hosts.iter().any(|host| names(host, Some(*id))));
         let mut names: Vec<Id> = Vec::new();
         self.each_id(&mut |id| {
             let position = names.iter().position(|name| name == id).unwrap_or_else(|| {
@@ -100,15 +104,20 @@ impl World {
         for consumer in &mut self.consumers {
             consumer.each_id(f);
         }
+        self.unwanted.iter_mut().for_each(&mut *f);
         for laggard in &mut self.laggards {
             match laggard {
                 Laggard::Idle => {}
                 Laggard::SawHost { host, .. } => host.each_id(f),
                 Laggard::SawConsumer { consumer, .. } => consumer.each_id(f),
                 Laggard::Writes { write, .. } => match write {
-                    Write::Intent { intent, .. } => intent.each_id(f),
+                    Write::Intent { intent, .. } | Write::Renew { intent, .. } => intent.each_id(f),
                     Write::LetGo { .. } | Write::Settle { .. } => {}
-                    Write::Bind { id, .. } | Write::Release { id, .. } | Write::Fence { id, .. } => f(id),
+                    Write::Bind { id, renews, .. } => {
+                        f(id);
+                        renews.iter_mut().for_each(&mut *f);
+                    }
+                    Write::Release { id, .. } | Write::Fence { id, .. } => f(id),
                     Write::Status { machine_of, .. } => machine_of.iter_mut().for_each(&mut *f),
                 },
             }
@@ -118,7 +127,8 @@ impl World {
 
 impl Host {
     fn each_id(&mut self, f: &mut impl FnMut(&mut Id)) {
-        for id in [&mut self.claim, &mut self.machine_of, &mut self.released, &mut self.fence] {
+        let Self { claim, machine_of, released, fence, mark, .. } = self;
+        for id in [claim, machine_of, released, fence, mark] {
             id.iter_mut().for_each(&mut *f);
         }
         if let Some((id, _)) = &mut self.dirty {
@@ -137,7 +147,10 @@ impl Intent {
     fn each_id(&mut self, f: &mut impl FnMut(&mut Id)) {
         match self {
             Self::None | Self::Garbled => {}
-            Self::Of { id, .. } => f(id),
+            Self::Of { id, renews, .. } => {
+                f(id);
+                renews.iter_mut().for_each(&mut *f);
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use beskar7_core::claim::{Custody, GivenUp, Kept, Step, Wait, Why};
 static REACHED: AtomicU64 = AtomicU64::new(0);
 
 /// The decisions that a search must come to, by name.
-const ALL: [&str; 27] = [
+const ALL: [&str; 28] = [
     "wait for deprovisioning",
     "wait, having lost the host",
     "bound",
@@ -23,6 +23,7 @@ const ALL: [&str; 27] = [
     "let go",
     "bind",
     "restore",
+    "renew",
     "fence",
     "release",
     "release a stray",
@@ -60,7 +61,7 @@ pub fn step(step: &Step) {
         Step::Bound => "bound",
         Step::Choose => "choose",
         // The model writes what it chooses by itself.
-        Step::WriteIntent(_, Why::Chosen) => return,
+        Step::WriteIntent(_, Why::Chosen | Why::Renewing) => return,
         Step::WriteIntent(_, Why::FinalizerLost) => "intent: finalizer lost",
         Step::WriteIntent(_, Why::Adopted) => "intent: adopted",
         Step::WriteIntent(_, Why::GivingUp(why)) => match why {
@@ -76,6 +77,7 @@ pub fn step(step: &Step) {
         Step::LetGo => "let go",
         Step::BindHost(_) => "bind",
         Step::RestoreHost(_) => "restore",
+        Step::RenewHost(_) => "renew",
         Step::FenceHost(_) => "fence",
         Step::ReleaseHost(_) => "release",
         Step::ReleaseStray { .. } => "release a stray",

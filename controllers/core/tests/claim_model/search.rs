@@ -28,6 +28,8 @@ pub struct Extent {
     pub only_replaced: bool,
     /// Whether consumers keep to one machine for life.
     pub settling: bool,
+    /// How often a consumer wants something else of the machine that it has.
+    pub renewals: u8,
 }
 
 /// A protocol with a mistake in it.
@@ -59,6 +61,10 @@ pub enum Mutant {
     ReleasesWithoutReference,
     /// Clears the claim before the machine is clean.
     ClearsBeforeClean,
+    /// Takes a new claim on its host, and does not say which one it had there.
+    RenewsWithoutName,
+    /// Knows only by a host's status whose its machine is.
+    ForgetsMarks,
 }
 
 impl Mutant {

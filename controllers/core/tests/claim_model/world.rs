@@ -17,8 +17,13 @@ pub struct World {
     pub faults: u8,
     /// Whether the only accident is that a host is replaced.
     pub only_replaced: bool,
-    /// Whether consumers keep to one machine for life, as a Beskar7Machine does and a HostClaim does not.
+    /// Whether consumers keep to the machine that ran for them.
     pub settling: bool,
+    /// How many more times a consumer may want something else of its machine, as a HostClaim does whose image is changed
+    /// or removed.
+    pub renewals: u8,
+    /// Claims whose machine their consumer wants to be something else.
+    pub unwanted: Vec<Id>,
     /// Somebody edited an intent, or tore a consumer out with its finalizer: a person may have to help.
     pub excused: bool,
     /// Something happened that never may.
@@ -39,6 +44,8 @@ pub struct Host {
     pub state: Option<State>,
     pub released: Option<Id>,
     pub fence: Option<Id>,
+    /// The annotation that says for which claim the machine was turned on.
+    pub mark: Option<Id>,
     /// What the machine really runs: this claim's, of this birth of its consumer.
     pub dirty: Option<(Id, u8)>,
     /// A person released it, not its consumer.
@@ -103,6 +110,7 @@ pub enum Intent {
     Of {
         host: usize,
         id: Id,
+        renews: Option<Id>,
         given_up: bool,
     },
 }
@@ -112,6 +120,20 @@ impl Intent {
         match self {
             Self::None | Self::Garbled => None,
             Self::Of { id, .. } => Some(id),
+        }
+    }
+
+    pub fn host(self) -> Option<usize> {
+        match self {
+            Self::None | Self::Garbled => None,
+            Self::Of { host, .. } => Some(host),
+        }
+    }
+
+    pub fn renews(self) -> Option<Id> {
+        match self {
+            Self::None | Self::Garbled => None,
+            Self::Of { renews, .. } => renews,
         }
     }
 }
@@ -143,12 +165,14 @@ pub enum Laggard {
 pub enum Write {
     /// On a consumer, at the version that was read.
     Intent { who: usize, intent: Intent },
+    /// On a consumer, at the version that was read: a new claim on the host that it has.
+    Renew { who: usize, intent: Intent },
     /// On a consumer, at the version that was read: the intent goes, and the finalizer.
     LetGo { who: usize },
     /// On a consumer, at the version that was read: its machine has been running.
     Settle { who: usize },
-    /// On a host, at the version that was read.
-    Bind { at: usize, by: Reference, id: Id },
+    /// On a host, at the version that was read. `renews`: what its consumer has there, and gives up for this.
+    Bind { at: usize, by: Reference, id: Id, renews: Option<Id> },
     /// On a host, at the version that was read.
     Release { at: usize, id: Id },
     /// On a host, at any version.
@@ -160,7 +184,7 @@ pub enum Write {
 
 impl World {
     pub fn new(extent: Extent) -> Self {
-        let Extent { consumers, hosts, laggards, faults, only_replaced, settling } = extent;
+        let Extent { consumers, hosts, laggards, faults, only_replaced, settling, renewals } = extent;
         Self {
             hosts: vec![Host::new(); hosts],
             consumers: vec![Consumer::new(0, 0); consumers],
@@ -168,6 +192,8 @@ impl World {
             faults,
             only_replaced,
             settling,
+            renewals,
+            unwanted: Vec::new(),
             excused: false,
             wrong: None,
         }
@@ -196,6 +222,7 @@ impl Host {
             state: Some(State::Available),
             released: None,
             fence: None,
+            mark: None,
             dirty: None,
             by_person: false,
             hurt: false,

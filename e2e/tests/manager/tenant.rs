@@ -1,0 +1,125 @@
+//! A tenant: a namespace with claims, without hosts.
+
+use anyhow::{Result, ensure};
+use beskar7_api::{HostClaim, HostDeployPolicy, PhysicalHost, physical_host::PowerState};
+use beskar7_e2e::objects;
+use beskar7_e2e::wait::{self, Seen};
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::events::v1::Event;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+
+use super::setup::{LIMIT, PASSWORD};
+
+/// A tenant's namespace.
+pub struct Tenant {
+    client: Client,
+    pub namespace: String,
+}
+
+impl Tenant {
+    pub async fn make(client: &Client, namespace: &str) -> Result<Self> {
+        objects::make_namespace(client, namespace).await?;
+        Ok(Self { client: client.clone(), namespace: namespace.to_owned() })
+    }
+
+    pub fn claims(&self) -> Api<HostClaim> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    pub fn secrets(&self) -> Api<Secret> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// A Secret, made or changed.
+    pub async fn keep(&self, name: &str, key: &str, text: &str) -> Result<()> {
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": {key: text}});
+        let apply = PatchParams::apply("tenant").force();
+        self.secrets().patch(name, &apply, &Patch::Apply(&secret)).await?;
+        Ok(())
+    }
+
+    pub async fn claim(&self, name: &str, spec: &Value) -> Result<()> {
+        let claim = json!({
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "HostClaim",
+            "metadata": {"name": name}, "spec": spec,
+        });
+        self.claims().create(&PostParams::default(), &serde_json::from_value(claim)?).await?;
+        Ok(())
+    }
+
+    pub async fn patch(&self, name: &str, patch: &Value) -> Result<()> {
+        self.claims().patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
+        Ok(())
+    }
+
+    pub async fn until(&self, name: &str, what: &str, so: impl Fn(&HostClaim) -> bool) -> Result<HostClaim> {
+        let claims = &self.claims();
+        let so = &so;
+        let found = wait::until(format!("{name} to be {what}"), LIMIT * 2, || async move {
+            let claim = claims.get(name).await?;
+            Ok(if so(&claim) {
+                Seen::Done(claim)
+            } else {
+                Seen::NotYet(format!("{:?} {:?}", claim.metadata.annotations, claim.status))
+            })
+        });
+        Ok(found.await?)
+    }
+
+    /// Waits until a condition has this status and reason, and returns the message.
+    pub async fn until_told(&self, name: &str, type_: &str, status: &str, reason: &str) -> Result<String> {
+        let says =
+            |claim: &HostClaim| told(claim, type_).is_some_and(|told| told.0 == status && told.1 == reason);
+        let claim = self.until(name, &format!("{type_}={status} ({reason})"), says).await?;
+        Ok(told(&claim, type_).map(|told| told.2).unwrap_or_default())
+    }
+
+    pub async fn delete(&self, name: &str) -> Result<()> {
+        self.claims().delete(name, &DeleteParams::default()).await?;
+        let claims = &self.claims();
+        wait::until_true(format!("{name} to be gone"), LIMIT * 2, || async move {
+            Ok(match claims.get_opt(name).await? {
+                None => Ok(()),
+                Some(claim) => Err(format!("{:?}", claim.status)),
+            })
+        })
+        .await?;
+        Ok(())
+    }
+}
+
+/// Status, reason and message of a condition.
+pub fn told(claim: &HostClaim, type_: &str) -> Option<(String, String, String)> {
+    let found = claim.status.as_ref()?.conditions.iter().find(|condition| condition.type_ == type_)?;
+    Some((found.status.clone(), found.reason.clone(), found.message.clone()))
+}
+
+/// A policy named `policy` in a namespace of hosts.
+pub async fn open_to(client: &Client, namespace: &str, spec: &Value) -> Result<()> {
+    let policies: Api<HostDeployPolicy> = Api::namespaced(client.clone(), namespace);
+    let policy = json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "HostDeployPolicy",
+        "metadata": {"name": "policy"}, "spec": spec,
+    });
+    let apply = PatchParams::apply("platform").force();
+    policies.patch("policy", &apply, &Patch::Apply(&policy)).await?;
+    Ok(())
+}
+
+pub fn powered(host: &PhysicalHost) -> Option<PowerState> {
+    host.status.as_ref()?.observed_power_state
+}
+
+/// Nothing that a tenant can read in its namespace may hold any of these, nor any of `more`.
+pub async fn nothing_of_others(tenant: &Tenant, more: &[&str]) -> Result<()> {
+    let mut text = serde_json::to_string(&tenant.claims().list(&ListParams::default()).await?.items)?;
+    let events: Api<Event> = Api::namespaced(tenant.client.clone(), &tenant.namespace);
+    text.push_str(&serde_json::to_string(&events.list(&ListParams::default()).await?.items)?);
+    text.push_str(&serde_json::to_string(&tenant.secrets().list(&ListParams::default()).await?.items)?);
+    for secret in ["127.7", "127.8", "root", PASSWORD, "\"bmc\"", "redfish"].iter().chain(more) {
+        ensure!(!text.contains(secret), "{secret} is in {text}");
+    }
+    Ok(())
+}
