@@ -9,6 +9,7 @@ mod screen;
 mod servers;
 mod stack;
 mod story;
+mod tenant;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -104,7 +105,10 @@ async fn perform(options: &Options, desk: &Desk, tools: &Tools, screen: &mut Scr
     screen.text(&stack.hosts().await?);
     if !options.no_cluster {
         let told = tokio::select! {
-            told = story::tell(&stack, screen) => told,
+            told = async {
+                story::tell(&stack, screen).await?;
+                tenant::tell(&stack, screen).await
+            } => told,
             by = &mut asked => Err(anyhow::anyhow!("stopped by {by} while the cluster was shown")),
         };
         if let Err(error) = told {

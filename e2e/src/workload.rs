@@ -7,6 +7,7 @@
 //! ([`Workload::external_etcd`]), because it would want to reach a managed one through kubelets.
 
 mod authority;
+pub mod cloud_init;
 mod cluster;
 mod external_etcd;
 mod installer;

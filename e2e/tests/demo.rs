@@ -233,7 +233,14 @@ async fn a_cluster_comes_up_grows_and_shrinks_before_ones_eyes() -> Result<()> {
     let mut demo = Demo::start("story", &[]).await?;
     demo.up_within(LIMIT * 10).await?;
     let said = demo.said("stdout");
-    for told in ["the cluster is up", "5 workers", "1 workers", "Provisioned", "KubeadmControlPlane"] {
+    for told in [
+        "the cluster is up",
+        "5 workers",
+        "1 workers",
+        "Provisioned",
+        "KubeadmControlPlane",
+        "team-a has its machine",
+    ] {
         ensure!(said.contains(told), "no {told} in\n{said}");
     }
     type_all(&told(&said))?;

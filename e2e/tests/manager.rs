@@ -13,6 +13,10 @@ mod bmcs;
 mod boot_tls;
 #[path = "manager/churn.rs"]
 mod churn;
+#[path = "manager/claim_documents.rs"]
+mod claim_documents;
+#[path = "manager/claim_edges.rs"]
+mod claim_edges;
 #[path = "manager/claims.rs"]
 mod claims;
 #[path = "manager/cluster_objects.rs"]

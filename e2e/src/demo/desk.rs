@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::{servers, story};
+use super::{servers, story, tenant};
 use crate::tools::{Tool, Tools};
 
 /// The directory, held for as long as this value lives.
@@ -107,8 +107,11 @@ impl Desk {
                 "    clusterctl describe cluster {cluster} -n {namespace}
     kubectl get machines,beskar7machines -n {namespace}
     kubectl scale machinedeployment -n {namespace} {cluster}-md-0 --replicas=3
+    kubectl describe hostclaim -n {tenant}
+    kubectl get secrets -n {namespace} -l beskar7.infrastructure.cluster.x-k8s.io/claim-id
 ",
-                cluster = story::CLUSTER
+                cluster = story::CLUSTER,
+                tenant = tenant::NAMESPACE
             ),
             false => String::new(),
         };

@@ -116,7 +116,7 @@ impl Stack {
 
     /// Applies the cluster of the demo.
     pub(super) async fn apply_cluster(&self, name: &str, control_plane: u32, workers: u32) -> Result<()> {
-        let image = format!("{}/node.iso", self.images);
+        let image = self.image();
         let sample = SampleCluster {
             name,
             namespace: servers::NAMESPACE,
@@ -133,8 +133,24 @@ impl Stack {
 
     /// What kubectl says, in the namespace of the servers.
     pub(super) async fn kubectl(&self, arguments: &[&str]) -> Result<String> {
-        let all: Vec<&str> = ["-n", servers::NAMESPACE].iter().chain(arguments).copied().collect();
+        self.kubectl_in(servers::NAMESPACE, arguments).await
+    }
+
+    /// What kubectl says, in a namespace.
+    pub(super) async fn kubectl_in(&self, namespace: &str, arguments: &[&str]) -> Result<String> {
+        let all: Vec<&str> = ["-n", namespace].iter().chain(arguments).copied().collect();
         self.plane.kubectl(&all).await?.success()
+    }
+
+    /// Applies manifests.
+    pub(super) async fn apply(&self, manifests: &str) -> Result<()> {
+        self.plane.kubectl_with_input(&["apply", "-f", "-"], manifests).await?.success()?;
+        Ok(())
+    }
+
+    /// The ISO that machines of the demo boot from.
+    pub(super) fn image(&self) -> String {
+        format!("{}/node.iso", self.images)
     }
 
     /// The cluster as clusterctl describes it.

@@ -48,6 +48,11 @@ impl Installer {
         Ok(Self { parameters, configuration })
     }
 
+    /// The directory that cloud-init reads its configuration from, where the kernel parameters name one.
+    pub fn seed(&self) -> Option<&str> {
+        self.parameters.iter().find_map(|parameter| parameter.strip_prefix("ds=nocloud;s="))
+    }
+
     /// The identity that its configuration gives to its kubelet.
     pub fn provider_id(&self) -> Option<String> {
         let text = self.configuration.as_deref()?;

@@ -9,6 +9,7 @@ use beskar7_redfish_sim::machine::boot::BootSource;
 use beskar7_redfish_sim::os::{Booted, BootedOs, OsFuture};
 use tokio::runtime::Handle;
 
+use super::cloud_init;
 use super::cluster::{Boot, WorkloadCluster};
 use super::installer::Installer;
 use super::node::Hardware;
@@ -92,6 +93,15 @@ struct Joined {
 /// Joins the cluster of whoever holds the host; nothing if nobody does, or if what has booted was installed for another
 /// claim.
 async fn join(clusters: &Arc<Clusters>, what: &Booted, image: &Image, boot: &Boot) -> Result<Option<Joined>> {
+    let installer = match image {
+        Image::New(url) => Some(Installer::read(url).await?),
+        Image::Installed(_) => None,
+    };
+    if let Some(seed) = installer.as_ref().and_then(Installer::seed) {
+        cloud_init::set_up(seed).await?;
+        clusters.note(&format!("{}: set up as its tenant says, and called home", what.address));
+        return Ok(None);
+    }
     let Some(mut claimant) = clusters.management.claimant(what.address).await? else {
         clusters.note_stray(format!("{}: booted for nobody", what.address));
         return Ok(None);
@@ -100,18 +110,14 @@ async fn join(clusters: &Arc<Clusters>, what: &Booted, image: &Image, boot: &Boo
         clusters.note_stray(format!("{}: booted what another claim has installed", what.address));
         return Ok(None);
     }
-    if let Image::New(url) = image {
-        let installer = Installer::read(url).await?;
-        if let Some(configuration) = &installer.configuration {
-            ensure!(configuration.contains("kubeadm"), "its configuration is not what kubeadm needs");
-            ensure!(
-                configuration.contains(&claimant.machine),
-                "its configuration is not that of its Machine"
-            );
-            claimant.provider_id = installer.provider_id();
-            let told = installer.parameters.len();
-            clusters.note(&format!("{}: read its configuration, {told} kernel parameters", what.address));
-        }
+    if let Some(installer) = installer
+        && let Some(configuration) = &installer.configuration
+    {
+        ensure!(configuration.contains("kubeadm"), "its configuration is not what kubeadm needs");
+        ensure!(configuration.contains(&claimant.machine), "its configuration is not that of its Machine");
+        claimant.provider_id = installer.provider_id();
+        let told = installer.parameters.len();
+        clusters.note(&format!("{}: read its configuration, {told} kernel parameters", what.address));
     }
     what.machine.install(Some(image.on_disk(&claimant.claim)));
     let cluster = clusters.cluster_of(&claimant).await?;

@@ -5,10 +5,9 @@ use std::net::Ipv4Addr;
 
 use anyhow::{Context, Result, ensure};
 use beskar7_api::{HostClaim, HostState, PhysicalHost, annotations, labels, physical_host::PowerState};
-use beskar7_e2e::manager::{NAMESPACE, SERVICE_ACCOUNT};
+use beskar7_e2e::wait;
 use beskar7_e2e::workload::Installer;
-use beskar7_e2e::{probe, wait};
-use beskar7_redfish_sim::machine::log::Action;
+use beskar7_e2e::workload::cloud_init::{self, Given};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
@@ -16,18 +15,10 @@ use serde_json::{Value, json};
 use super::place::Place;
 use super::setup::*;
 use super::site::{FLAGS, Site, name};
-use super::tenant::{Tenant, nothing_of_others, open_to, powered};
+use super::tenant::{Tenant, bind_pool_role, nothing_of_others, open_to, powered};
 
 const USER_DATA: &str = "#cloud-config\npassword: my-secret-word-4711\n";
 const SECRET_WORD: &str = "my-secret-word-4711";
-
-/// The platform team lets the manager write Secrets beside the hosts.
-async fn bind_pool_role(site: &Site) -> Result<()> {
-    let account = format!("--serviceaccount={NAMESPACE}:{SERVICE_ACCOUNT}");
-    let role = "--clusterrole=beskar7-pool-role";
-    site.plane.kubectl(&["-n", HOSTS, "create", "rolebinding", "pool", role, &account]).await?.success()?;
-    Ok(())
-}
 
 fn beside_hosts(site: &Site) -> Api<Secret> {
     Api::namespaced(site.client.clone(), HOSTS)
@@ -66,26 +57,13 @@ async fn until_removed(site: &Site, secret: &str) -> Result<()> {
 }
 
 /// The machine does what an image with cloud-init does: it reads its configuration, and calls home. Returns what it read.
-async fn boots(site: &Site) -> Result<(String, String)> {
+async fn boots(site: &Site) -> Result<Given> {
     let all = hosts(&site.client, HOSTS);
     until_host(&all, &name(0), "turned on", |host| state_of(host) == Some(HostState::Provisioning)).await?;
     let image = site.bmc(0, |bmc| bmc.machine.slots().iter().find_map(|slot| slot.image.clone()))?;
     let installer = Installer::read(&image.context("no image")?).await?;
-    let data_source = installer.parameters.iter().find_map(|word| word.strip_prefix("ds=nocloud;s="));
-    let directory = data_source.with_context(|| format!("{:?}", installer.parameters))?;
-    let client = probe::client(None)?;
-    let read = async |file: &str| -> Result<String> {
-        Ok(client.get(format!("{directory}{file}")).send().await?.error_for_status()?.text().await?)
-    };
-    let (user_data, meta_data) = (read("user-data").await?, read("meta-data").await?);
-    let home =
-        meta_data.lines().find_map(|line| line.strip_prefix("phone_home_url: \"")).context("no call")?;
-    client.post(home.trim_end_matches('"')).send().await?.error_for_status()?;
-    Ok((user_data, meta_data))
-}
-
-fn times_turned_on(site: &Site) -> Result<usize> {
-    site.bmc(0, |bmc| bmc.machine.log().entries().filter(|entry| entry.action == Action::PoweredOn).count())
+    let seed = installer.seed().with_context(|| format!("{:?}", installer.parameters))?;
+    cloud_init::set_up(seed).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -120,7 +98,7 @@ async fn multi_tenancy_with_hostclaim_step_by_step() -> Result<()> {
     tenant.keep("my-userdata", "userData", USER_DATA).await?;
     let why = tenant.until_told(claim, "Synchronization", "False", "SecretNotCopied").await?;
     ensure!(why.contains("beskar7-pool-role"), "{why}");
-    bind_pool_role(&site).await?;
+    bind_pool_role(&site.plane, HOSTS).await?;
     tenant.until_told(claim, "Synchronization", "True", "ConfigurationSynced").await?;
 
     // Once the association is done, the status has this information.
@@ -153,7 +131,7 @@ async fn multi_tenancy_with_hostclaim_step_by_step() -> Result<()> {
 
     // The provisioning is launched when online is true.
     tenant.patch(claim, &json!({"spec": {"online": true}})).await?;
-    let (read, told) = boots(&site).await?;
+    let Given { user_data: read, meta_data: told } = boots(&site).await?;
     ensure!(read == USER_DATA, "{read}");
     ensure!(told.contains("rack: \"blue\"") && told.contains("local-hostname: \"mine\""), "{told}");
     tenant.until_told(claim, "Provisioned", "True", "provisioned").await?;
@@ -185,7 +163,7 @@ async fn multi_tenancy_with_hostclaim_step_by_step() -> Result<()> {
     until_copied(&site, &user_data, "userData", &newer).await?;
     // Another image is another installation on the same machine.
     tenant.patch(claim, &json!({"spec": {"image": {"url": site.image}}})).await?;
-    ensure!(boots(&site).await?.0 == newer);
+    ensure!(boots(&site).await?.user_data == newer);
     tenant.until_told(claim, "Provisioned", "True", "provisioned").await?;
     nothing_of_others(&tenant, &[]).await?;
 
@@ -210,12 +188,12 @@ async fn multi_tenancy_with_hostclaim_step_by_step() -> Result<()> {
 /// Changing online stops and starts the machine; the annotation restarts it once, and goes.
 async fn is_stopped_started_and_restarted(site: &Site, tenant: &Tenant, claim: &str) -> Result<()> {
     let all = hosts(&site.client, HOSTS);
-    let turned_on = times_turned_on(site)?;
+    let turned_on = site.bmcs.times_on(0)?;
     tenant.patch(claim, &json!({"spec": {"online": false}})).await?;
     until_host(&all, &name(0), "off", |host| powered(host) == Some(PowerState::Off)).await?;
     tenant.patch(claim, &json!({"spec": {"online": true}})).await?;
     until_host(&all, &name(0), "on", |host| powered(host) == Some(PowerState::On)).await?;
-    ensure!(times_turned_on(site)? == turned_on + 1);
+    ensure!(site.bmcs.times_on(0)? == turned_on + 1);
     for (number, by) in ["reboot.metal3.io", "reboot.beskar7.io"].into_iter().enumerate() {
         let hard = json!({"mode": "hard"}).to_string();
         tenant.patch(claim, &json!({"metadata": {"annotations": {by: hard}}})).await?;
@@ -232,7 +210,7 @@ async fn is_stopped_started_and_restarted(site: &Site, tenant: &Tenant, claim: &
                 && powered(host) == Some(PowerState::On)
         };
         until_host(&all, &name(0), "restarted", restarted).await?;
-        ensure!(times_turned_on(site)? == turned_on + 2 + number, "once for each");
+        ensure!(site.bmcs.times_on(0)? == turned_on + 2 + number, "once for each");
         ensure!(state_of(&site.host(0).await?) == Some(HostState::Provisioned), "it is not installed again");
     }
     Ok(())

@@ -2,6 +2,8 @@
 
 use anyhow::{Result, ensure};
 use beskar7_api::{HostClaim, HostDeployPolicy, PhysicalHost, physical_host::PowerState};
+use beskar7_e2e::control_plane::ControlPlane;
+use beskar7_e2e::manager::{NAMESPACE, SERVICE_ACCOUNT};
 use beskar7_e2e::objects;
 use beskar7_e2e::wait::{self, Seen};
 use k8s_openapi::api::core::v1::Secret;
@@ -88,6 +90,14 @@ impl Tenant {
         .await?;
         Ok(())
     }
+}
+
+/// The platform team lets the manager write Secrets beside hosts.
+pub async fn bind_pool_role(plane: &ControlPlane, namespace: &str) -> Result<()> {
+    let account = format!("--serviceaccount={NAMESPACE}:{SERVICE_ACCOUNT}");
+    let role = "--clusterrole=beskar7-pool-role";
+    plane.kubectl(&["-n", namespace, "create", "rolebinding", "pool", role, &account]).await?.success()?;
+    Ok(())
 }
 
 /// Status, reason and message of a condition.
