@@ -38,6 +38,9 @@ pub mod annotations {
     pub const LAST_OWNER: &str = "beskar7.infrastructure.cluster.x-k8s.io/last-owner";
     /// On a PhysicalHost: the HostDeployPolicy beside it under which another namespace has it.
     pub const POLICY: &str = "beskar7.infrastructure.cluster.x-k8s.io/policy";
+    /// On a PhysicalHost: the claim that holds it, and the image that it was told to boot for it. What people write into
+    /// `bootIsoSource` changes nothing of that.
+    pub const IMAGE: &str = "beskar7.infrastructure.cluster.x-k8s.io/image";
     /// On a PhysicalHost: the parts of a tenant's configuration that were copied to its namespace for it, by name. They
     /// go with the claim.
     pub const COPIES: &str = "beskar7.infrastructure.cluster.x-k8s.io/copies";
@@ -45,8 +48,8 @@ pub mod annotations {
     pub const CLEANING: &str = "beskar7.infrastructure.cluster.x-k8s.io/cleaning";
     /// On a PhysicalHost: people have cleaned its disks of this claim.
     pub const CLEANED: &str = "beskar7.infrastructure.cluster.x-k8s.io/cleaned";
-    /// On a PhysicalHost: the last claim that its machine was turned on for since its disks were clean.
-    pub const RAN: &str = "beskar7.infrastructure.cluster.x-k8s.io/ran";
+    /// On a PhysicalHost: the claim that holds it and has not had its machine turned on. Nothing has to be cleaned then.
+    pub const UNUSED: &str = "beskar7.infrastructure.cluster.x-k8s.io/unused";
     /// On a PhysicalHost: this claim is released. Its consumer writes it, or a person though the consumer is gone.
     pub const RELEASE: &str = "beskar7.infrastructure.cluster.x-k8s.io/release";
     /// On a consumer that is being deleted: let it go though its host is not seen off and clean. The host stays back until

@@ -1,6 +1,7 @@
 //! The forms in which operating systems read their configuration. Pure.
 
 mod autoinstall;
+mod harmless;
 mod kairos;
 mod nocloud;
 

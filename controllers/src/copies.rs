@@ -12,11 +12,15 @@ use k8s_openapi::{ByteString, api::core::v1::Secret};
 use kube::{
     Api, Client, ResourceExt as _,
     api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
+    core::Status,
 };
 use serde_json::{Value, json};
 
 /// The ClusterRole that lets us write Secrets, where the platform team has bound it.
 const ROLE: &str = "beskar7-pool-role";
+
+/// How large metadata may be.
+const MOST_META_DATA: usize = 64 * 1024;
 
 /// What a machine is told of itself beside what we tell it.
 pub(crate) type MetaData = BTreeMap<String, Value>;
@@ -78,9 +82,7 @@ impl Copies {
         let written = match secrets.get_opt(&name).await? {
             None => secrets.create(&PostParams::default(), &wanted).await,
             Some(found) if !is_ours(&found, host) => return Ok(Copied::No(foreign(host, &name))),
-            Some(found) if found.data == wanted.data && found.metadata.labels == wanted.metadata.labels => {
-                return Ok(Copied::Yes);
-            }
+            Some(found) if bears(&found, claim_id) && holds(&found, part, data) => return Ok(Copied::Yes),
             Some(found) => {
                 let change = json!({
                     "metadata": {"resourceVersion": found.metadata.resource_version, "labels": wanted.metadata.labels},
@@ -91,7 +93,23 @@ impl Copies {
         };
         match written {
             Ok(_) => Ok(Copied::Yes),
-            Err(kube::Error::Api(refusal)) if refusal.is_forbidden() => Ok(Copied::No(forbidden(host))),
+            // Somebody was faster: it is looked at again.
+            Err(error @ kube::Error::Api(_)) if is_conflict(&error) => Err(error),
+            Err(kube::Error::Api(refusal)) => Ok(Copied::No(refused(host, &refusal))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes what a claim does not name any more; nothing, where it is done, else why not.
+    pub(crate) async fn remove_surplus(
+        &self,
+        host: &PhysicalHost,
+        parts: &[Part],
+    ) -> Result<Option<Synced>, kube::Error> {
+        match self.remove(host, parts).await {
+            Ok(()) => Ok(None),
+            Err(error @ kube::Error::Api(_)) if is_conflict(&error) => Err(error),
+            Err(kube::Error::Api(refusal)) => Ok(Some(refused(host, &refusal))),
             Err(error) => Err(error),
         }
     }
@@ -139,6 +157,12 @@ async fn read_source(
         let message = format!("There is no Secret {name}, which {field} names: create it");
         return Ok(Err(Synced::no(reasons::SECRET_NOT_FOUND, message)));
     };
+    // In the hosts' own namespace, another tenant's configuration would be within reach.
+    if secret.labels().contains_key(labels::CLAIM_ID) {
+        let message =
+            format!("The Secret {name}, which {field} names, was copied there for a claim: name its source");
+        return Ok(Err(Synced::no(reasons::SECRET_NOT_ALLOWED, message)));
+    }
     let mut data = secret.data.unwrap_or_default();
     let found = part.keys().iter().find_map(|key| data.remove(*key)).filter(|data| !data.0.is_empty());
     Ok(match found {
@@ -149,7 +173,7 @@ async fn read_source(
         }
         Some(data) if *part == Part::MetaData && meta_data(&data.0).is_none() => {
             let message = format!(
-                "The Secret {name}, which {field} names, does not hold a YAML or JSON mapping of names to values"
+                "The Secret {name}, which {field} names, does not hold a YAML or JSON mapping of names to values, of up to 64 kB and without aliases"
             );
             Err(Synced::no(reasons::SECRET_NOT_USABLE, message))
         }
@@ -157,9 +181,15 @@ async fn read_source(
     })
 }
 
-/// A tenant's metadata; nothing, where it can't be read.
+/// A tenant's metadata; nothing, where it can't be read. It is a tenant's: what would grow beyond its size is refused.
 pub(crate) fn meta_data(text: &[u8]) -> Option<MetaData> {
-    serde_saphyr::from_slice(text).ok()
+    if text.len() > MOST_META_DATA {
+        return None;
+    }
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_aliases: 0, max_total_scalar_bytes: MOST_META_DATA, max_depth: 16 },
+    };
+    serde_saphyr::from_slice_with_options(text, options).ok()
 }
 
 fn wanted(part: Part, data: &ByteString, host: &PhysicalHost, claim_id: &str) -> Result<Secret, kube::Error> {
@@ -186,6 +216,14 @@ fn is_ours(secret: &Secret, host: &PhysicalHost) -> bool {
     owned && secret.labels().contains_key(labels::CLAIM_ID)
 }
 
+fn is_conflict(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(refusal) if refusal.is_conflict() || refusal.is_already_exists())
+}
+
+fn holds(secret: &Secret, part: Part, data: &ByteString) -> bool {
+    secret.data.as_ref().and_then(|found| found.get(part.key())) == Some(data)
+}
+
 fn bears(secret: &Secret, claim_id: &str) -> bool {
     secret.labels().get(labels::CLAIM_ID).is_some_and(|found| found == claim_id)
 }
@@ -199,12 +237,20 @@ fn foreign(host: &PhysicalHost, name: &str) -> Synced {
     Synced::no(reasons::SECRET_NOT_COPIED, message)
 }
 
-fn forbidden(host: &PhysicalHost) -> Synced {
+/// In words that hold nothing of what was to be written.
+fn refused(host: &PhysicalHost, refusal: &Status) -> Synced {
     let namespace = host.namespace().unwrap_or_default();
-    let message = format!(
-        "The manager may not write Secrets in namespace {namespace}: the platform team binds the ClusterRole {ROLE} to it \
-         there"
-    );
+    let message = if refusal.is_forbidden() {
+        format!(
+            "The manager may not write Secrets in namespace {namespace}: the platform team binds the ClusterRole {ROLE} to \
+             it there"
+        )
+    } else {
+        format!(
+            "Secrets in namespace {namespace} can't be written ({} {}): ask the platform team",
+            refusal.code, refusal.reason
+        )
+    };
     Synced::no(reasons::SECRET_NOT_COPIED, message)
 }
 
@@ -246,7 +292,8 @@ mod tests {
         let read = |text: &str| meta_data(text.as_bytes());
         assert_eq!(read("a: b\nc: {d: 1}").unwrap()["c"]["d"], 1);
         assert_eq!(read("{\"a\": true}").unwrap()["a"], true);
-        for text in ["", "a", "- a", "a: [", "1"] {
+        let large = format!("a: {}", "b".repeat(MOST_META_DATA));
+        for text in ["a", "- a", "a: [", "1", "a: &x b\nc: *x", &large] {
             assert_eq!(read(text), None, "{text}");
         }
     }

@@ -1,14 +1,20 @@
 //! Kairos reads cloud-config, and passes over the header of a jinja template without filling anything in: that is done
 //! here, with what cloud-init would fill in.
 
+use std::io::{self, Write};
+
 use bytes::Bytes;
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-use super::{CLOUD_CONFIG, CloudConfig, FormError, nocloud::fields};
+use super::{CLOUD_CONFIG, CloudConfig, FormError, harmless, nocloud::fields};
 use crate::delivery::MetaData;
 
-/// A template that loops for longer than this is none.
+/// A template that takes longer than this is none.
 const FUEL: u64 = 1_000_000;
+/// How large a configuration may become: its Secret holds a quarter of this at most.
+const MOST: usize = 4 << 20;
+/// The lines before the body.
+const HEAD: usize = 2;
 
 /// The cloud-config, filled in.
 ///
@@ -19,14 +25,36 @@ pub fn kairos(user_data: &[u8], meta_data: &MetaData) -> Result<Bytes, FormError
     if !config.is_template {
         return Ok(Bytes::copy_from_slice(user_data));
     }
+    if let Some(line) = harmless::first_refused(config.body) {
+        return Err(FormError::Template { line: line + HEAD, why: harmless::ALLOWED.to_owned() });
+    }
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     environment.set_fuel(Some(FUEL));
-    let filled = environment.render_str(config.body, context(meta_data)).map_err(|error| mistake(&error))?;
+    let mut filled = Limited(Vec::new());
+    let template = environment.template_from_str(config.body).map_err(|error| mistake(&error))?;
+    template.render_captured_to(context(meta_data), &mut filled).map_err(|error| mistake(&error))?;
+    let filled = String::from_utf8(filled.0).map_err(|_| FormError::NotText)?;
     // Jinja takes the last line's end away.
     let end = if config.body.ends_with('\n') { "\n" } else { "" };
     Ok(Bytes::from(format!("{CLOUD_CONFIG}\n{filled}{end}")))
+}
+
+/// Takes so much and no more.
+struct Limited(Vec<u8>);
+
+impl Write for Limited {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > MOST {
+            return Err(io::Error::other("what is filled in becomes too large"));
+        }
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// What cloud-init gives to templates: the meta-data, and its own names for the same.
@@ -62,8 +90,7 @@ fn jinja(value: serde_json::Value) -> Value {
 
 /// Which mistake, and where; nothing of the text.
 fn mistake(error: &minijinja::Error) -> FormError {
-    // Two lines stand before the body.
-    FormError::Template { line: error.line().unwrap_or_default() + 2, why: error.kind().to_string() }
+    FormError::Template { line: error.line().unwrap_or_default() + HEAD, why: error.kind().to_string() }
 }
 
 #[cfg(test)]
@@ -97,6 +124,14 @@ mod tests {
             assert!(!error.to_string().contains("secret_word"), "{error}");
         }
         let endless = "## template: jinja\n#cloud-config\n{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}";
-        assert!(matches!(filled(endless), Err(FormError::Template { .. })));
+        assert!(matches!(filled(endless), Err(FormError::Template { line: 3, .. })));
+        let mut told = sample();
+        told.more.insert("large".to_owned(), "x".repeat(60_000).into());
+        let growing =
+            format!("## template: jinja\n#cloud-config\n{}", "{{ ds.meta_data.large }}".repeat(100));
+        assert!(
+            matches!(kairos(growing.as_bytes(), &told), Err(FormError::Template { .. })),
+            "it is limited"
+        );
     }
 }

@@ -11,7 +11,7 @@ mod wanting;
 
 pub use self::{
     configuration::{Part, Source, Synced, names_configuration, sources},
-    image::{Image, image, instructions, order, wants_another},
+    image::{Image, booted, image, instructions, order, wants_another},
     restart::asked,
     standing::{Course, Decision, decide},
     wanting::{not_authorized, on_hold, wanting},

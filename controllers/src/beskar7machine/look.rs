@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use beskar7_api::{Beskar7Machine, PhysicalHost, annotations, finalizers, physical_host::Reservation};
+use beskar7_api::{
+    Beskar7Machine, PhysicalHost, annotations, boot::Cleaning, finalizers, physical_host::Reservation,
+};
 use beskar7_core::{
     claim::{Candidate, Instructions, Obstacle, Wanting},
     host::{
@@ -118,6 +120,10 @@ impl Claiming for Look<'_> {
             true => closed(&place(machine, &self.around.view()), namespace(machine)),
             false => counts,
         }
+    }
+
+    fn cleaning(&self, machine: &Beskar7Machine) -> Cleaning {
+        machine.spec.cleaning.unwrap_or_default()
     }
 
     fn policy(&self, machine: &Beskar7Machine, host: &PhysicalHost) -> Option<Terms> {

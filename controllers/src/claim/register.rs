@@ -139,16 +139,20 @@ impl Register {
     /// host by it, and who holds one there may have lost the right to it.
     pub fn concerned_by_policy(&self, hosts_in: &str) -> BTreeSet<ConsumerId> {
         let inner = self.lock();
-        let holding =
-            inner.holder.iter().filter(|((there, _), holder)| there == hosts_in && holder.key.0 != *there);
+        let holding = inner.holder.iter().filter(|((there, _), _)| there == hosts_in);
         inner.waiting.keys().chain(holding.map(|(_, holder)| holder)).cloned().collect()
     }
 
     /// A namespace changed: who in it is to look again, as what it may have may have changed.
     pub fn concerned_by_namespace(&self, name: &str) -> BTreeSet<ConsumerId> {
         let inner = self.lock();
-        let elsewhere = inner.holder.iter().filter(|((there, _), _)| there != name).map(|(_, holder)| holder);
-        inner.waiting.keys().chain(elsewhere).filter(|consumer| consumer.key.0 == name).cloned().collect()
+        inner
+            .waiting
+            .keys()
+            .chain(inner.holder.values())
+            .filter(|consumer| consumer.key.0 == name)
+            .cloned()
+            .collect()
     }
 
     /// The hosts that name a consumer, as they were last seen.

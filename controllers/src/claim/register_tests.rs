@@ -158,8 +158,9 @@ fn a_policy_or_a_namespace_that_changed_wakes_who_waits_and_who_holds_by_it() {
     register.waits(&id("waits"), &wanting(None));
     register.saw_host(&host_key("h"), Some(&claimed("h")), Some(elsewhere("holds")));
     register.saw_host(&host_key("own"), Some(&claimed("own")), Some(id("at-home")));
-    assert_eq!(names(register.concerned_by_policy("metal")), ["waits", "holds"]);
+    // Who holds hosts at home may need a policy for them, too: tenants' claims do.
+    assert_eq!(names(register.concerned_by_policy("metal")), ["at-home", "waits", "holds"]);
     assert_eq!(names(register.concerned_by_policy("lab")), ["waits"]);
     assert_eq!(names(register.concerned_by_namespace("tenant")), ["holds"]);
-    assert_eq!(names(register.concerned_by_namespace("metal")), ["waits"]);
+    assert_eq!(names(register.concerned_by_namespace("metal")), ["at-home", "waits"]);
 }

@@ -18,7 +18,7 @@ use super::{
     claims::Claims,
     error::ClaimError,
     view::{Found, View},
-    writes::Terms,
+    writes::Binding,
 };
 use crate::{chance, watch::key, write::Written};
 
@@ -55,6 +55,9 @@ pub(crate) trait Claiming: Sync {
 
     /// On what terms it may have a host, where it needs a policy for that.
     fn policy(&self, object: &Self::Kind, host: &PhysicalHost) -> Option<policy::Terms>;
+
+    /// The cleaning that it asks for itself behind its claim.
+    fn cleaning(&self, object: &Self::Kind) -> Cleaning;
 
     /// Its host is its own: what is done then.
     fn bound(
@@ -202,21 +205,28 @@ async fn turn<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<Turn<L::Kind
         | Step::ReleaseStray { .. }) => {
             // What a host was told under another claim says nothing for this one.
             let renewed = matches!(step, Step::RenewHost(_));
-            let terms = Terms {
+            let policy = view.host.host().and_then(|host| look.policy(&object, host));
+            let terms = Binding {
                 instructions: look.instructions(&object, view.host.host().filter(|_| !renewed)),
                 owner: wanting.owner,
-                policy: view.host.host().and_then(|host| look.policy(&object, host)),
+                cleaning: demanded(look, &object, policy.as_ref()),
+                policy: policy.map(|terms| terms.policy.to_string()),
+                is_new: matches!(step, Step::BindHost(_)),
             };
             carry_out(look.claims(), step, view, &terms).await
         }
     }
 }
 
-/// The cleaning that is demanded behind a claim, where that is more than is written on its host. It is never less: the
-/// policy may be gone when the host is given back.
+/// The cleaning that is demanded behind a claim: the most that its policies or it itself ask for.
+fn demanded<L: Claiming>(look: &L, object: &L::Kind, policy: Option<&policy::Terms>) -> Cleaning {
+    policy.map(|terms| terms.minimum_cleaning).unwrap_or_default().max(look.cleaning(object))
+}
+
+/// The same, where it is more than is written on the host.
 fn more_cleaning<L: Claiming>(look: &L, view: &View<L::Kind>) -> Option<(Arc<PhysicalHost>, Cleaning)> {
     let Found::There(host) = &view.host else { return None };
-    let demanded = look.policy(&view.object, host)?.minimum_cleaning;
+    let demanded = demanded(look, &view.object, look.policy(&view.object, host).as_ref());
     let is_more = demanded > demanded_by_policy(host) && !Candidate::new(host).on_hold;
     is_more.then(|| (host.clone(), demanded))
 }
@@ -225,7 +235,7 @@ async fn carry_out<K: Claimant>(
     claims: &Claims,
     step: Step,
     view: View<K>,
-    terms: &Terms,
+    terms: &Binding,
 ) -> Result<Turn<K>, ClaimError> {
     let (object, writes) = (view.object.as_ref(), &claims.writes);
     let written = match (&step, &view.host) {
@@ -249,7 +259,7 @@ async fn carry_out<K: Claimant>(
             return Ok(Turn::again(view.with_host(bound)));
         }
         (Step::ReleaseHost(claim), Found::There(host)) => {
-            let released = writes.release(host, claim).await?;
+            let released = writes.release(host, claim, terms.cleaning).await?;
             return Ok(Turn::again(view.with_host(released)));
         }
         (Step::FenceHost(claim), Found::There(host)) => {

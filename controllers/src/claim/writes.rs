@@ -7,7 +7,6 @@ use beskar7_core::{
         cleaning::{self, demanded_by_policy},
         moving::{block, block_for},
     },
-    policy,
 };
 use kube::{
     Api, Client, ResourceExt as _,
@@ -26,13 +25,17 @@ use crate::{
 
 /// What is written onto a host that is bound, beside whose it is.
 #[derive(Debug, Default)]
-pub(crate) struct Terms {
+pub(crate) struct Binding {
     /// What it is told to be.
     pub(crate) instructions: Option<Instructions>,
     /// For whom it is held, for the next choice.
     pub(crate) owner: Option<String>,
-    /// On what terms another namespace has it.
-    pub(crate) policy: Option<policy::Terms>,
+    /// The policy under which another namespace has it.
+    pub(crate) policy: Option<String>,
+    /// The cleaning that is demanded behind the claim.
+    pub(crate) cleaning: Cleaning,
+    /// Whether the host was free: nothing was turned on there for this claim.
+    pub(crate) is_new: bool,
 }
 
 /// Reads and writes for claims.
@@ -96,7 +99,11 @@ impl Writes {
         object: &K,
         intent: &Intent,
     ) -> Result<Written<K>, ClaimError> {
-        let annotations = json!({ annotations::CLAIM: intent.to_string(), annotations::PROVISIONED: null });
+        let annotations = json!({
+            annotations::CLAIM: intent.to_string(),
+            annotations::PROVISIONED: null,
+            annotations::RESTART: null,
+        });
         self.merge(object, json!({ "metadata": { "annotations": annotations } })).await
     }
 
@@ -118,7 +125,7 @@ impl Writes {
         host: &PhysicalHost,
         object: &K,
         claim: &ClaimId,
-        terms: &Terms,
+        terms: &Binding,
     ) -> Result<Written<PhysicalHost>, ClaimError> {
         let wanted = terms.instructions.as_ref();
         let reference = consumer(object, false).identity.reference();
@@ -132,12 +139,23 @@ impl Writes {
         }
         let mut annotations = json!({
             annotations::LAST_OWNER: terms.owner,
-            annotations::POLICY: terms.policy.as_ref().map(|terms| &*terms.policy),
         });
-        if let Some(demanded) = terms.policy.as_ref().map(|terms| terms.minimum_cleaning)
-            && demanded > demanded_by_policy(host)
-        {
-            add(&mut annotations, annotations::CLEANING, json!(cleaning::word(demanded)));
+        // The policy that a host was taken under says what becomes of it when none allows it any more.
+        if terms.is_new || terms.policy.is_some() {
+            add(&mut annotations, annotations::POLICY, json!(terms.policy));
+        }
+        if terms.is_new {
+            add(&mut annotations, annotations::UNUSED, json!(claim.as_str()));
+        }
+        if object.is_settled() {
+            // It runs, whatever was taken off: what runs is not installed again.
+            add(&mut annotations, annotations::PROVISIONED, json!(claim.as_str()));
+        }
+        if let Some(wanted) = wanted {
+            add(&mut annotations, annotations::IMAGE, image_of(claim.as_str(), wanted));
+        }
+        if let Some(demanded) = more_cleaning(host, terms.cleaning) {
+            add(&mut annotations, annotations::CLEANING, demanded);
         }
         // What only waits may be moved.
         let is_to_boot = wanted.is_some_and(|wanted| wanted.boot.is_some());
@@ -165,13 +183,14 @@ impl Writes {
     ) -> Result<Written<PhysicalHost>, ClaimError> {
         let Instructions { boot_iso_source, boot, online } = wanted;
         let spec = json!({ "bootIsoSource": boot_iso_source, "boot": boot, "online": online });
-        let mut change = json!({ "spec": spec });
+        let id = host.spec.claim_id.as_deref().unwrap_or_default();
+        let mut annotations = json!({ annotations::IMAGE: image_of(id, wanted) });
         let block = host.spec.claim_id.as_deref().and_then(|claim| block_for(host, claim));
         if let Some(why) = block.filter(|_| boot_iso_source.is_some() && host.spec.boot_iso_source.is_none())
         {
-            add(&mut change, "metadata", json!({ "annotations": { annotations::BLOCK_MOVE: why } }));
+            add(&mut annotations, annotations::BLOCK_MOVE, json!(why));
         }
-        self.merge(host, change).await
+        self.merge(host, json!({ "metadata": { "annotations": annotations }, "spec": spec })).await
     }
 
     /// The host is released: its claim ends when it is clean.
@@ -179,8 +198,12 @@ impl Writes {
         &self,
         host: &PhysicalHost,
         claim: &ClaimId,
+        demanded: Cleaning,
     ) -> Result<Written<PhysicalHost>, ClaimError> {
         let mut annotations = json!({ annotations::RELEASE: claim.as_str() });
+        if let Some(demanded) = more_cleaning(host, demanded) {
+            add(&mut annotations, annotations::CLEANING, demanded);
+        }
         if let Some(why) = block(host) {
             add(&mut annotations, annotations::BLOCK_MOVE, json!(why));
         }
@@ -197,7 +220,7 @@ impl Writes {
         let Some(host) = self.host(key).await? else { return Ok(()) };
         if Candidate::new(&host).claim.claim_id == Some(claim.as_str()) {
             // Lost to somebody else: it is looked at again.
-            let _written = self.release(&host, claim).await?;
+            let _written = self.release(&host, claim, Cleaning::None).await?;
         }
         Ok(())
     }
@@ -224,6 +247,17 @@ impl Writes {
     ) -> Result<Written<K>, ClaimError> {
         merge(&self.client, object, change).await.map_err(write)
     }
+}
+
+/// The image that a host is told to boot for a claim, as it is written down.
+fn image_of(claim: &str, wanted: &Instructions) -> Value {
+    json!(wanted.boot_iso_source.as_ref().map(|url| format!("{claim} {url}")))
+}
+
+/// The cleaning that is demanded, where that is more than is written on a host. It is never less: the policy may be gone
+/// when the host is given back.
+fn more_cleaning(host: &PhysicalHost, demanded: Cleaning) -> Option<Value> {
+    (demanded > demanded_by_policy(host)).then(|| json!(cleaning::word(demanded)))
 }
 
 fn add(object: &mut Value, name: &str, value: Value) {

@@ -5,12 +5,14 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use beskar7_api::{HostClaim, PhysicalHost, annotations, conditions::claim as reasons, finalizers};
+use beskar7_api::{
+    HostClaim, PhysicalHost, annotations, boot::Cleaning, conditions::claim as reasons, finalizers,
+};
 use beskar7_core::{
     claim::{Candidate, Instructions, Intent, Obstacle, Order, Wanting},
     host::{hold::Progress, restart::Restart},
     hostclaim::{
-        Part, Synced, asked, instructions, names_configuration, on_hold, order, sources, wanting,
+        Part, Synced, asked, booted, instructions, names_configuration, on_hold, order, sources, wanting,
         wants_another,
     },
     policy::{Tenure, Terms},
@@ -83,7 +85,8 @@ impl<'a> Look<'a> {
             return Ok(Turn::Reread(Order::HostThenConsumer));
         }
         let (claim, writes) = (view.object.clone(), &self.context.claims.writes);
-        let ours = claim.annotations().get(annotations::RESTART);
+        let ours =
+            claim.annotations().get(annotations::RESTART).filter(|text| Restart::parse(text).is_some());
         let id = host.spec.claim_id.as_deref().unwrap_or_default();
         // What is being installed would be broken by it, and what is off is started by being turned on.
         let is_installed = Progress::of(&host, id) == Progress::Seen;
@@ -155,7 +158,10 @@ impl<'a> Look<'a> {
         if surplus.is_empty() {
             return Ok(None);
         }
-        copies.remove(host, &surplus).await.map_err(claim::write)?;
+        if let Some(refused) = copies.remove_surplus(host, &surplus).await.map_err(claim::write)? {
+            *self.synced.lock().unwrap_or_else(PoisonError::into_inner) = refused;
+            return Ok(None);
+        }
         Ok(Some(wanted))
     }
 }
@@ -205,6 +211,10 @@ impl Claiming for Look<'_> {
         counts
     }
 
+    fn cleaning(&self, _: &HostClaim) -> Cleaning {
+        Cleaning::None
+    }
+
     fn policy(&self, claim: &HostClaim, host: &PhysicalHost) -> Option<Terms> {
         let there = host.metadata.namespace.as_deref().unwrap_or_default();
         let own = claim.metadata.namespace.as_deref().unwrap_or_default();
@@ -241,6 +251,7 @@ impl Claiming for Look<'_> {
         if told.boot_iso_source != wanted.boot_iso_source
             || told.boot != wanted.boot
             || told.online != wanted.online
+            || booted(&host) != wanted.boot_iso_source.as_deref()
         {
             // A claim that changed since it was read must not be carried out.
             if !view.live {

@@ -33,7 +33,7 @@ impl Marks {
         booting: &Booting,
     ) -> Result<Written, ReconcileError> {
         let mut annotations = json!({
-            annotations::BOOTING: booting.to_string(), annotations::HEARD: null, annotations::RAN: booting.claim,
+            annotations::BOOTING: booting.to_string(), annotations::HEARD: null, annotations::UNUSED: null,
         });
         block_move(&mut annotations, host);
         self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
@@ -84,8 +84,8 @@ impl Marks {
         let mut annotations = json!({
             annotations::PROVISIONED: null, annotations::BOOTING: null, annotations::HEARD: null,
             annotations::RELEASE: null, annotations::RESTART: null, annotations::RESTARTED: null,
-            annotations::POLICY: null, annotations::COPIES: null,
-            annotations::CLEANING: null, annotations::CLEANED: null, annotations::RAN: null,
+            annotations::POLICY: null, annotations::COPIES: null, annotations::IMAGE: null,
+            annotations::CLEANING: null, annotations::CLEANED: null, annotations::UNUSED: null,
         });
         let of_machine = host.status.as_ref().and_then(|status| status.claim_id.as_ref());
         if let (Some(ended), Some(all)) =
@@ -94,7 +94,12 @@ impl Marks {
             all.insert(annotations::FENCE.to_owned(), json!(ended));
         }
         unblock_move(&mut annotations, host);
-        let spec = json!({ "claimID": null, "consumerRef": null, "bootIsoSource": null, "boot": null });
+        let mut spec = json!({ "claimID": null, "consumerRef": null, "bootIsoSource": null, "boot": null });
+        // What a claim said of its power goes with it; what people say of a machine's is theirs.
+        let holder = host.spec.consumer_ref.as_ref().and_then(|holder| holder.kind.as_deref());
+        if let (Some("HostClaim"), Some(spec)) = (holder, spec.as_object_mut()) {
+            spec.insert("online".to_owned(), Value::Null);
+        }
         self.patch(host, json!({ "metadata": { "annotations": annotations }, "spec": spec })).await
     }
 

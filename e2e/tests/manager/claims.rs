@@ -3,11 +3,11 @@
 use std::net::Ipv4Addr;
 
 use anyhow::{Result, ensure};
-use beskar7_api::{HostClaim, HostState, physical_host::PowerState};
+use beskar7_api::{HostClaim, HostState, PhysicalHost, physical_host::PowerState};
 use serde_json::json;
 
 use super::place::Place;
-use super::setup::merge;
+use super::setup::{merge, replace_with_what_was_enrolled};
 use super::tenant::{Tenant, nothing_of_others, open_to, powered};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -44,6 +44,20 @@ async fn a_claim_is_associated_provisioned_stopped_started_and_deleted() -> Resu
     ensure!(ready.is_empty(), "{ready}");
     let on = |claim: &HostClaim| claim.status.as_ref().and_then(|status| status.powered_on);
     tenant.until("mine", "powered on", |claim| on(claim) == Some(true)).await?;
+
+    // People change the host by hand: what runs is not touched.
+    place.bmcs.with(0, |bmc| bmc.machine.clear_log())?;
+    for edit in [json!("http://mirror.example/os.iso"), json!(""), json!(null)] {
+        place.patch_host(0, &json!({"spec": {"bootIsoSource": edit}})).await?;
+        let back = |host: &PhysicalHost| host.spec.boot_iso_source.as_ref() == Some(&place.image);
+        place.until_host(0, "told its image again", back).await?;
+    }
+    replace_with_what_was_enrolled(place.client(), place.namespace(), "h-0").await?;
+    let back = |host: &PhysicalHost| host.spec.consumer_ref.is_some() && host.spec.online == Some(true);
+    place.until_host(0, "held again", back).await?;
+    place.until_state(0, HostState::Provisioned).await?;
+    tenant.until_told("mine", "Ready", "True", "InfoReported").await?;
+    ensure!(place.bmcs.done_to(0)?.is_empty(), "{:?}", place.bmcs.done_to(0)?);
 
     // Off and on again, without another installation.
     tenant.patch("mine", &json!({"spec": {"online": false}})).await?;

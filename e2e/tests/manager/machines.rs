@@ -117,9 +117,8 @@ async fn a_claim_that_somebody_takes_off_is_put_back_and_the_machine_runs_on() -
     let before = site.host(number).await?.spec;
     site.bmc(number, |bmc| bmc.machine.clear_log())?;
 
-    // As a replace with an old manifest does it.
-    let wiped = json!({"spec": {"consumerRef": null, "claimID": null, "bootIsoSource": null, "boot": null}});
-    patch_host(client, &name(number), &wiped).await?;
+    // As a replace with an old manifest does it: annotations and all.
+    replace_with_what_was_enrolled(client, HOSTS, &name(number)).await?;
     wait::until_true("the claim to be back", LIMIT, || async {
         let spec = site.host(number).await?.spec;
         Ok(if spec == before { Ok(()) } else { Err(format!("{spec:?}")) })

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use beskar7_api::{HostState, PhysicalHost};
+use beskar7_api::{HostState, PhysicalHost, PhysicalHostSpec};
 use beskar7_e2e::control_plane::{AuditEvent, ControlPlane};
 use beskar7_e2e::manager::{self, Manager, NAMESPACE};
 pub use beskar7_e2e::objects::{make_host, merge};
@@ -12,7 +12,7 @@ use beskar7_e2e::wait::{self, Seen};
 use beskar7_e2e::{installation, objects, workspace};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kube::api::{Patch, PatchParams};
+use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::Value;
 
@@ -82,6 +82,20 @@ pub fn hosts(client: &Client, namespace: &str) -> Api<PhysicalHost> {
 
 pub async fn patch_host(client: &Client, name: &str, patch: &Value) -> Result<()> {
     hosts(client, HOSTS).patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
+    Ok(())
+}
+
+/// What `kubectl replace` does with the manifest that a host was enrolled with: nothing that was written since is left,
+/// neither the claim nor an annotation.
+pub async fn replace_with_what_was_enrolled(client: &Client, namespace: &str, name: &str) -> Result<()> {
+    let hosts = hosts(client, namespace);
+    let mut host = hosts.get(name).await?;
+    host.metadata.annotations = None;
+    host.spec = PhysicalHostSpec {
+        redfish_connection: host.spec.redfish_connection.clone(),
+        ..PhysicalHostSpec::default()
+    };
+    hosts.replace(name, &PostParams::default(), &host).await?;
     Ok(())
 }
 

@@ -37,9 +37,15 @@ pub fn demanded_by_policy(host: &PhysicalHost) -> Cleaning {
 pub fn stays_back(host: &PhysicalHost) -> Option<Trouble> {
     let by_policy = demanded_by_policy(host);
     let demanded = host.spec.cleaning.unwrap_or_default().max(by_policy);
-    let claim = host.spec.claim_id.as_deref().or(host.status.as_ref()?.claim_id.as_deref())?;
-    let is_done = annotation(host, annotations::CLEANED) == Some(claim);
-    if demanded == Cleaning::None || is_done || !is_released(host) || !has_run(host) {
+    let of_machine = || host.status.as_ref()?.claim_id.as_deref();
+    let claim = host.spec.claim_id.as_deref().or_else(of_machine)?;
+    let says = |name: &str| annotation(host, name) == Some(claim);
+    // What says nothing of having been used may have lost that: it is not taken for clean.
+    if demanded == Cleaning::None
+        || says(annotations::CLEANED)
+        || says(annotations::UNUSED)
+        || !is_released(host)
+    {
         return None;
     }
     let by = if by_policy == demanded {
@@ -62,13 +68,6 @@ pub fn stays_back(host: &PhysicalHost) -> Option<Trouble> {
     })
 }
 
-/// Whether something was turned on since the disks were last known to be clean.
-fn has_run(host: &PhysicalHost) -> bool {
-    [annotations::RAN, annotations::BOOTING, annotations::PROVISIONED]
-        .into_iter()
-        .any(|mark| annotation(host, mark).is_some())
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -89,16 +88,16 @@ mod tests {
 
     #[test]
     fn who_demands_it_is_said_and_the_stricter_counts() {
-        let ran = |demand: &str| json!({annotations::RAN: "id", annotations::CLEANING: demand, annotations::POLICY: "gold"});
+        let by_policy = |demand: &str| json!({annotations::CLEANING: demand, annotations::POLICY: "gold"});
         for (annotations, cleaning, expected) in [
-            (json!({annotations::RAN: "id"}), None, None),
-            (json!({annotations::RAN: "id"}), Some("None"), None),
-            (json!({annotations::RAN: "id"}), Some("Metadata"), Some(["spec.cleaning", "(Metadata)"])),
-            (ran("None"), None, None),
-            (ran("Metadata"), None, Some(["HostDeployPolicy gold", "(Metadata)"])),
-            (ran("Metadata"), Some("Full"), Some(["spec.cleaning", "(Full)"])),
-            (ran("Full"), Some("Metadata"), Some(["HostDeployPolicy gold", "(Full)"])),
-            (ran("moonlight"), None, Some(["HostDeployPolicy gold", "(Full)"])),
+            (json!({}), None, None),
+            (json!({}), Some("None"), None),
+            (json!({}), Some("Metadata"), Some(["spec.cleaning", "(Metadata)"])),
+            (by_policy("None"), None, None),
+            (by_policy("Metadata"), None, Some(["HostDeployPolicy gold", "(Metadata)"])),
+            (by_policy("Metadata"), Some("Full"), Some(["spec.cleaning", "(Full)"])),
+            (by_policy("Full"), Some("Metadata"), Some(["HostDeployPolicy gold", "(Full)"])),
+            (by_policy("moonlight"), None, Some(["HostDeployPolicy gold", "(Full)"])),
         ] {
             let found = told(annotations.clone(), cleaning, true);
             assert_eq!(found.is_some(), expected.is_some(), "{annotations} {cleaning:?} {found:?}");
@@ -109,25 +108,24 @@ mod tests {
     }
 
     #[test]
-    fn it_is_needed_when_somebody_else_may_come_and_something_ran_and_until_people_say_that_it_is_done() {
-        let demand = |more: Value| {
-            let mut annotations = json!({annotations::CLEANING: "Full"});
-            for (name, value) in more.as_object().unwrap() {
-                annotations[name] = value.clone();
-            }
-            annotations
-        };
-        assert!(told(demand(json!({annotations::PROVISIONED: "id"})), None, true).is_some());
-        assert!(told(demand(json!({annotations::BOOTING: "id 1"})), None, true).is_some());
-        assert_eq!(
-            told(demand(json!({annotations::RAN: "id"})), None, false),
-            None,
-            "the same tenant goes on"
-        );
-        assert_eq!(told(demand(json!({})), None, true), None, "nothing ran");
-        let done = json!({annotations::RAN: "id", annotations::CLEANED: "id"});
-        assert_eq!(told(demand(done), None, true), None);
-        let of_another = json!({annotations::RAN: "id", annotations::CLEANED: "older"});
-        assert!(told(demand(of_another), None, true).is_some());
+    fn it_is_needed_when_somebody_else_may_come_unless_nothing_ran_or_people_say_that_it_is_done() {
+        let demand = |name: &str, claim: &str| json!({annotations::CLEANING: "Full", name: claim});
+        for (annotations, released, needed) in [
+            (json!({annotations::CLEANING: "Full"}), true, true),
+            (demand(annotations::PROVISIONED, "id"), true, true),
+            (demand(annotations::PROVISIONED, "id"), false, false),
+            (demand(annotations::UNUSED, "id"), true, false),
+            (demand(annotations::UNUSED, "older"), true, true),
+            (demand(annotations::CLEANED, "id"), true, false),
+            (demand(annotations::CLEANED, "older"), true, true),
+        ] {
+            let found = told(annotations.clone(), None, released);
+            assert_eq!(found.is_some(), needed, "{annotations} {released}");
+        }
+        let mut without_status = host("h", json!({"spec": {"claimID": "id", "cleaning": "Full"}}));
+        without_status.status = None;
+        without_status.metadata.annotations =
+            Some([(annotations::RELEASE.to_owned(), "id".to_owned())].into());
+        assert!(stays_back(&without_status).is_some(), "what is not known is not taken for clean");
     }
 }

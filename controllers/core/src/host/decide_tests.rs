@@ -67,6 +67,12 @@ fn a_state_follows_from_what_is_written_down_and_never_from_an_error() {
             held(),
             vec![(PROVISIONED, "another")],
             json!({"state": "Provisioned", "claimID": "c"}),
+            HostState::Provisioned,
+        ),
+        (
+            held(),
+            vec![(PROVISIONED, "another")],
+            json!({"state": "Claimed", "claimID": "c"}),
             HostState::Claimed,
         ),
         (

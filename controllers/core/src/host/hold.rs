@@ -5,7 +5,7 @@
 
 use std::{fmt, time::Duration};
 
-use beskar7_api::{PhysicalHost, annotations};
+use beskar7_api::{HostState, PhysicalHost, annotations};
 use jiff::Timestamp;
 
 use crate::claim::{Candidate, Custody, Kept, custody};
@@ -194,7 +194,8 @@ pub enum Progress {
 }
 
 impl Progress {
-    /// Reads it from a host's annotations. Only what names this claim counts.
+    /// Reads it from a host's annotations. Only what names this claim counts. Where somebody's `kubectl replace` took them
+    /// off, the status still says that a boot was seen: what runs is not begun again.
     #[must_use]
     pub fn of(host: &PhysicalHost, claim: &str) -> Self {
         if annotation(host, annotations::PROVISIONED) == Some(claim) {
@@ -202,9 +203,16 @@ impl Progress {
         }
         match annotation(host, annotations::BOOTING).and_then(Booting::parse) {
             Some(booting) if booting.claim == claim => Self::Booting(booting),
+            Some(_) | None if was_seen(host, claim) => Self::Seen,
             Some(_) | None => Self::NotBegun,
         }
     }
+}
+
+fn was_seen(host: &PhysicalHost, claim: &str) -> bool {
+    host.status.as_ref().is_some_and(|status| {
+        status.claim_id.as_deref() == Some(claim) && status.state == Some(HostState::Provisioned)
+    })
 }
 
 /// An annotation of a host.
@@ -234,6 +242,25 @@ mod tests {
         assert_eq!(newer, Booting { on: true, tries: 3, ..first }, "of a newer version");
         for text in ["", "  ", "c1", "c1 soon", "c1 1700000000 try-x", "c1 99999999999999999"] {
             assert_eq!(Booting::parse(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_status_says_of_a_boot_counts_where_the_marks_are_gone() {
+        let mut host = PhysicalHost::new("h", beskar7_api::PhysicalHostSpec::default());
+        let status = |state, claim: &str| beskar7_api::PhysicalHostStatus {
+            state: Some(state),
+            claim_id: Some(claim.to_owned()),
+            ..Default::default()
+        };
+        for (state, claim, expected) in [
+            (HostState::Provisioned, "c1", Progress::Seen),
+            (HostState::Provisioned, "older", Progress::NotBegun),
+            (HostState::Provisioning, "c1", Progress::NotBegun),
+            (HostState::Claimed, "c1", Progress::NotBegun),
+        ] {
+            host.status = Some(status(state, claim));
+            assert_eq!(Progress::of(&host, "c1"), expected, "{state:?} {claim}");
         }
     }
 

@@ -10,6 +10,9 @@ use beskar7_api::{PhysicalHost, annotations};
 
 use super::hold::annotation;
 
+/// A token is 128 bits in hexadecimal digits.
+const MOST_DIGITS: usize = 32;
+
 /// How a machine is restarted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -43,7 +46,8 @@ impl Restart {
     pub fn parse(text: &str) -> Option<Self> {
         let (mode, token) = text.split_once(' ')?;
         let mode = [Mode::Soft, Mode::Hard].into_iter().find(|known| known.word() == mode)?;
-        let is_one = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_one =
+            (1..=MOST_DIGITS).contains(&token.len()) && token.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_one.then(|| Self { mode, token: token.to_owned() })
     }
 }
@@ -77,7 +81,7 @@ mod tests {
         let another = json!({annotations::RESTART: "hard 7f", annotations::RESTARTED: "6e"});
         assert_eq!(told(another), Some(restart));
         assert_eq!(told(json!({annotations::RESTART: "hard 7f", annotations::RESTARTED: "7f"})), None);
-        for text in ["", "hard", "hard ", "hard x y", "later 7f"] {
+        for text in ["", "hard", "hard ", "hard x y", "later 7f", &format!("hard {}", "7".repeat(33))] {
             assert_eq!(told(json!({annotations::RESTART: text})), None, "{text}");
         }
     }

@@ -1,7 +1,7 @@
 //! The image of a claim, and what its host is told because of it.
 
 use beskar7_api::{
-    HostClaim, PhysicalHost,
+    HostClaim, PhysicalHost, annotations,
     boot::{BootMethod, BootParameterMechanism, ImageFormat},
     machine::OsFamily,
     physical_host::HostBoot,
@@ -11,8 +11,11 @@ use super::configuration::{Synced, names_configuration};
 use crate::{
     claim::Instructions,
     delivery::{Delivery, PLACEHOLDER},
-    host::hold::Progress,
-    machine::{parameters, parameters_by},
+    host::hold::{Progress, annotation},
+    machine::{
+        parameters::{self, BootstrapData},
+        parameters_by,
+    },
 };
 
 /// What a claim's image is to its host.
@@ -95,8 +98,20 @@ pub fn order(claim: &HostClaim, delivery: Delivery) -> Result<Order, String> {
         (None, None) => (OsFamily::Other, Some(format!("ds=nocloud;s={PLACEHOLDER}/"))),
         (None, Some(_)) => (OsFamily::FedoraCoreos, None),
     };
+    if by_url && !family_reads(claim, family) {
+        return Err(
+            "The osFamily reads a configuration of its own, and there is none: give userData or ignitionRef"
+                .to_owned(),
+        );
+    }
     let arguments: Vec<String> = first.into_iter().chain(spec.kernel_args.iter().cloned()).collect();
     let kernel_args = parameters::given(family, &arguments, delivery).map_err(|error| error.to_string())?;
+    if by_url && !kernel_args.iter().any(|argument| argument.contains(PLACEHOLDER)) {
+        return Err(format!(
+            "Nothing tells the image where its configuration is: write {PLACEHOLDER} into one of the kernelArgs, choose \
+             another osFamily, or set configVolume"
+        ));
+    }
     let boot = HostBoot {
         method: BootMethod::VirtualMedia,
         boot_mode: spec.boot_mode,
@@ -105,6 +120,12 @@ pub fn order(claim: &HostClaim, delivery: Delivery) -> Result<Order, String> {
         configuration_ref: None,
     };
     Ok(Order { parameters_by: parameters_by(&boot, delivery), boot })
+}
+
+/// Whether there is what a family reads: only cloud-init makes something of metadata alone.
+fn family_reads(claim: &HostClaim, family: OsFamily) -> bool {
+    let has_its_own = claim.spec.user_data.is_some() || claim.spec.ignition_ref.is_some();
+    has_its_own || parameters::row(family).bootstrap == BootstrapData::AsKernelArgsSay
 }
 
 /// What a claim's host is told to be. `held` is the host, where it is the claim's already: what it has begun to boot
@@ -116,12 +137,13 @@ pub fn instructions(
     synced: &Synced,
     delivery: Delivery,
 ) -> Instructions {
-    let begun = held.is_some_and(has_begun);
-    // Somebody may have taken off what is written there: a machine that runs gets it back, and is not installed again.
-    let told = held.filter(|host| begun && host.spec.boot_iso_source.is_some());
-    let may_boot = begun || (claim.spec.online && *synced == Synced::Yes);
-    let (boot_iso_source, boot) = match (told, image(claim), order(claim, delivery)) {
-        (Some(host), _, _) => (host.spec.boot_iso_source.clone(), host.spec.boot.clone()),
+    let begun = held.filter(|host| has_begun(host));
+    let may_boot = begun.is_some() || (claim.spec.online && *synced == Synced::Yes);
+    let (boot_iso_source, boot) = match (begun.and_then(booted), image(claim), order(claim, delivery)) {
+        (Some(runs), _, ordered) => {
+            let told = begun.and_then(|host| host.spec.boot.clone());
+            (Some(runs.to_owned()), told.or_else(|| ordered.ok().map(|order| order.boot)))
+        }
         (None, Image::Iso(url), Ok(order)) if may_boot => (Some(url.to_owned()), Some(order.boot)),
         (None, Image::Iso(_) | Image::None | Image::NotUsable(_), Ok(_) | Err(_)) => (None, None),
     };
@@ -132,12 +154,21 @@ pub fn instructions(
 /// can't be booted is no reason to take off what runs.
 #[must_use]
 pub fn wants_another(claim: &HostClaim, host: &PhysicalHost) -> bool {
-    let Some(runs) = host.spec.boot_iso_source.as_deref().filter(|_| has_begun(host)) else { return false };
-    match image(claim) {
-        Image::Iso(wanted) => wanted != runs,
-        Image::None => true,
-        Image::NotUsable(_) => false,
-    }
+    has_begun(host)
+        && match image(claim) {
+            // What nobody knows goes on running.
+            Image::Iso(wanted) => booted(host).is_some_and(|runs| runs != wanted),
+            Image::None => true,
+            Image::NotUsable(_) => false,
+        }
+}
+
+/// The image that the machine was turned on for, as it was written down. Where that was lost, it is taken for the one that
+/// the claim asks for.
+#[must_use]
+pub fn booted(host: &PhysicalHost) -> Option<&str> {
+    let (claim, url) = annotation(host, annotations::IMAGE)?.split_once(' ')?;
+    (Some(claim) == host.spec.claim_id.as_deref()).then_some(url)
 }
 
 /// Whether its machine was turned on for the claim.

@@ -124,9 +124,24 @@ fn without_a_boot_server_there_is_no_configuration() {
 }
 
 #[test]
+fn what_cannot_reach_the_machine_is_refused() {
+    for (spec, told) in [
+        (json!({"userData": {"name": "u"}, "osFamily": "other"}), "kernelArgs"),
+        (json!({"metaData": {"name": "m"}, "osFamily": "talos"}), "give userData"),
+        (json!({"networkData": {"name": "m"}, "osFamily": "flatcar"}), "give userData"),
+    ] {
+        let why = order(&with(spec.clone()), ON).unwrap_err();
+        assert!(why.contains(told), "{spec}: {why}");
+    }
+}
+
+#[test]
 fn what_was_begun_stays_until_another_image_is_wanted_that_can_be_booted() {
     let begun = host(json!({
-        "metadata": {"annotations": {"beskar7.infrastructure.cluster.x-k8s.io/provisioned": "id"}},
+        "metadata": {"annotations": {
+            "beskar7.infrastructure.cluster.x-k8s.io/provisioned": "id",
+            "beskar7.infrastructure.cluster.x-k8s.io/image": format!("id {ISO}"),
+        }},
         "spec": {"bootIsoSource": ISO, "boot": {"method": "VirtualMedia"}},
     }));
     for (spec, another) in [
@@ -144,13 +159,36 @@ fn what_was_begun_stays_until_another_image_is_wanted_that_can_be_booted() {
         assert_eq!(wants_another(&claim, &begun), another, "{spec}");
     }
     assert!(!wants_another(&with(json!({})), &host(json!({"spec": {"bootIsoSource": ISO}}))), "not begun");
+}
 
-    let mut wiped = begun;
-    (wiped.spec.boot_iso_source, wiped.spec.boot) = (None, None);
-    for online in [true, false] {
-        let claim = with(json!({"image": {"url": ISO}, "online": online}));
-        assert!(!wants_another(&claim, &wiped), "what runs is not installed again");
-        let told = instructions(&claim, Some(&wiped), &Synced::no("", ""), ON);
-        assert_eq!(told.boot_iso_source.as_deref(), Some(ISO), "it gets back what was taken off");
+#[test]
+fn what_people_write_into_a_host_installs_nothing_again() {
+    let mark = "beskar7.infrastructure.cluster.x-k8s.io/provisioned";
+    let record = "beskar7.infrastructure.cluster.x-k8s.io/image";
+    let claim = with(json!({"image": {"url": ISO}, "online": true}));
+    for (annotations, source) in [
+        // Edited, emptied and taken off.
+        (json!({mark: "id", record: format!("id {ISO}")}), json!("http://mirror/os.iso")),
+        (json!({mark: "id", record: format!("id {ISO}")}), json!("")),
+        (json!({mark: "id", record: format!("id {ISO}")}), json!(null)),
+        // What it runs was not written down, or for another claim.
+        (json!({mark: "id"}), json!(ISO)),
+        (json!({mark: "id"}), json!(null)),
+        (json!({mark: "id", record: "older http://images/older.iso"}), json!(ISO)),
+    ] {
+        let held = host(json!({"metadata": {"annotations": annotations}, "spec": {"bootIsoSource": source}}));
+        assert!(!wants_another(&claim, &held), "{annotations} {source}");
+        let told = instructions(&claim, Some(&held), &Synced::no("", ""), ON);
+        assert_eq!(
+            told.boot_iso_source.as_deref(),
+            Some(ISO),
+            "it gets back what was taken off: {annotations}"
+        );
+        assert!(told.boot.is_some());
     }
+    let unknown = host(
+        json!({"metadata": {"annotations": {mark: "id"}}, "spec": {"bootIsoSource": "http://mirror/os.iso"}}),
+    );
+    assert!(!wants_another(&claim, &unknown), "nobody knows what it runs: it goes on");
+    assert!(wants_another(&with(json!({"online": true})), &unknown), "none is wanted, whatever it is");
 }

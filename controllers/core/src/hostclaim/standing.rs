@@ -75,8 +75,14 @@ pub fn decide(claim: &HostClaim, course: &Course<'_>, delivery: Delivery, now: T
     }
     status.observed_generation = generation;
     remember(&mut status, course);
+    let association = association(course);
+    if let Course::HostPaused = course {
+        // Nothing is looked at there: what was said of the machine stays.
+        set(&mut status.conditions, reasons::ASSOCIATION, &association, generation, now);
+        return Decision { events: events(&before, &status), status };
+    }
     let findings = [
-        (reasons::ASSOCIATION, association(course)),
+        (reasons::ASSOCIATION, association),
         (reasons::SYNCHRONIZATION, synchronization(claim, course, delivery)),
         (reasons::PROVISIONED, provisioned(claim, course)),
     ];
@@ -125,7 +131,11 @@ fn yes(reason: &'static str) -> Finding {
 
 fn association(course: &Course<'_>) -> Finding {
     match course {
-        Course::Held(_, Tenure::Allowed, _) | Course::HostPaused => yes(reasons::HOST_ASSOCIATED),
+        Course::Held(_, Tenure::Allowed, _) => yes(reasons::HOST_ASSOCIATED),
+        Course::HostPaused => Finding {
+            message: "The platform team has paused the host: nothing is done with it".to_owned(),
+            ..yes(reasons::HOST_ASSOCIATED)
+        },
         Course::Held(_, Tenure::Tolerated, _) => Finding {
             message:
                 "No HostDeployPolicy allows this any more. The host is kept; another one would not be given"
@@ -163,11 +173,11 @@ fn synchronization(claim: &HostClaim, course: &Course<'_>, delivery: Delivery) -
             (Ok(_), Synced::No { reason, message }) => no(reason, message.clone()),
             (Ok(_), Synced::Yes) => yes(reasons::CONFIGURATION_SYNCED),
         },
-        Course::HostPaused => yes(reasons::CONFIGURATION_SYNCED),
         Course::Paused(_)
         | Course::Unauthorized(_)
         | Course::Searching(_)
         | Course::Binding
+        | Course::HostPaused
         | Course::Lost
         | Course::Releasing { .. } => no(reasons::NOT_ASSOCIATED, String::new()),
     }
@@ -176,7 +186,10 @@ fn synchronization(claim: &HostClaim, course: &Course<'_>, delivery: Delivery) -
 fn provisioned(claim: &HostClaim, course: &Course<'_>) -> Finding {
     let Course::Held(host, ..) = course else { return no(reasons::NOT_ASSOCIATED, String::new()) };
     if let Hold::Leaving | Hold::Cleaned = Hold::of(host) {
-        return no(reasons::DEPROVISIONING, "What ran on the machine is taken off it first");
+        return trouble(host).map_or_else(
+            || no(reasons::DEPROVISIONING, "What ran on the machine is taken off it first"),
+            host_error,
+        );
     }
     let begun = host.spec.claim_id.as_deref().map(|claim| Progress::of(host, claim));
     match (&begun, image(claim)) {
@@ -186,16 +199,17 @@ fn provisioned(claim: &HostClaim, course: &Course<'_>) -> Finding {
         (_, Image::NotUsable(why)) => no(reasons::IMAGE_NOT_SUPPORTED, why),
         (Some(Progress::Seen), Image::Iso(_) | Image::None) => yes(reasons::BOOTED),
         (_, Image::Iso(_) | Image::None) => match trouble(host) {
-            Some(reason) => no(
-                reasons::HOST_ERROR,
-                format!("The host says {reason}: ask the platform team, who can see more of it"),
-            ),
+            Some(reason) => host_error(reason),
             None if matches!(begun, Some(Progress::Booting(_))) || host.spec.boot_iso_source.is_some() => {
                 no(reasons::PROVISIONING, String::new())
             }
             None => no(reasons::WAITING, String::new()),
         },
     }
+}
+
+fn host_error(reason: &str) -> Finding {
+    no(reasons::HOST_ERROR, format!("The host says {reason}: ask the platform team, who can see more of it"))
 }
 
 /// All of them in one: a line for each that is not so.

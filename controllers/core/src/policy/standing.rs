@@ -30,7 +30,7 @@ impl Counted {
         let under = metadata.annotations.as_ref().and_then(|all| all.get(annotations::POLICY));
         Self {
             opened: metadata.deletion_timestamp.is_none() && !host.spec.externally_provisioned,
-            // The annotation stays behind when a host is given back.
+            // The annotation stays until the host is clean.
             held: host.spec.consumer_ref.is_some() && under.is_some() && under == of.name.as_ref(),
         }
     }
