@@ -130,13 +130,20 @@ fn every_course_has_its_words() {
         (Course::Searching("0 of 3 hosts match"), "False NoMatchingHost", Some(ClaimPhase::Unbound)),
         (Course::Binding, "False Associating", Some(ClaimPhase::Unbound)),
         (Course::Held(&held, Tenure::Tolerated, &Synced::Yes), "True NotAuthorized", Some(ClaimPhase::Bound)),
-        (Course::HostPaused, "True HostAssociated", None),
         (Course::Lost, "False HostLost", Some(ClaimPhase::Unbound)),
         (Course::Releasing { overdue: false }, "False Releasing", None),
     ] {
         assert_eq!(said(&claim, &course)[0], association, "{course:?}");
         assert_eq!(decide(&claim, &course, ON, at(1)).status.phase, phase, "{course:?}");
     }
+    let booted = host(seen());
+    let mut running = claim.clone();
+    let course = Course::Held(&booted, Tenure::Allowed, &Synced::Yes);
+    running.status = Some(decide(&running, &course, ON, at(1)).status);
+    let paused = decide(&running, &Course::HostPaused, ON, at(2)).status;
+    assert!(get(&paused.conditions, "Association").unwrap().message.contains("paused the host"));
+    assert_eq!(get(&paused.conditions, "Provisioned").unwrap().status, "True", "what was said of it stays");
+    assert_eq!(paused.phase, Some(ClaimPhase::Bound));
     let overdue = message(&claim, &Course::Releasing { overdue: true }, "Association");
     assert!(overdue.contains("force-release"), "{overdue}");
     let paused = decide(&claim, &Course::Paused("because"), ON, at(1));
