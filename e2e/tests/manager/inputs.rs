@@ -79,14 +79,15 @@ async fn a_machine_that_cannot_be_served_says_what_is_wrong_and_goes_on_when_it_
     }
     ensure!(site.host(0).await?.spec.consumer_ref.is_none(), "somebody took the host");
 
-    // No storm: whoever waits writes its status once. The deleted Secret is asked for again, seldom.
+    // No storm: whoever waits writes its status once, or twice where its Machine was not seen at first. The deleted Secret
+    // is asked for again, seldom.
     let audit = site.plane.audit()?;
     let writes = audit
         .iter()
         .filter(|event| event.object_ref.resource == "beskar7machines" && event.object_ref.name == "selector")
         .filter(|event| event.verb == "patch")
         .count();
-    ensure!(writes == 1, "{writes} writes to a machine that only waits");
+    ensure!((1..=2).contains(&writes), "{writes} writes to a machine that only waits");
 
     // The Secret is back: the machine goes on, and nobody had to touch it.
     let secret: Secret =

@@ -88,14 +88,22 @@ pub async fn patch_host(client: &Client, name: &str, patch: &Value) -> Result<()
 /// What `kubectl replace` does with the manifest that a host was enrolled with: nothing that was written since is left,
 /// neither the claim nor an annotation.
 pub async fn replace_with_what_was_enrolled(client: &Client, namespace: &str, name: &str) -> Result<()> {
-    let hosts = hosts(client, namespace);
-    let mut host = hosts.get(name).await?;
-    host.metadata.annotations = None;
-    host.spec = PhysicalHostSpec {
-        redfish_connection: host.spec.redfish_connection.clone(),
-        ..PhysicalHostSpec::default()
-    };
-    hosts.replace(name, &PostParams::default(), &host).await?;
+    let hosts = &hosts(client, namespace);
+    wait::until_true(format!("{name} to be replaced"), LIMIT, || async move {
+        let mut host = hosts.get(name).await?;
+        host.metadata.annotations = None;
+        host.spec = PhysicalHostSpec {
+            redfish_connection: host.spec.redfish_connection.clone(),
+            ..PhysicalHostSpec::default()
+        };
+        // Whoever was faster wins, and it is replaced again.
+        Ok(match hosts.replace(name, &PostParams::default(), &host).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(refusal)) if refusal.is_conflict() => Err(refusal.message),
+            Err(error) => return Err(error.into()),
+        })
+    })
+    .await?;
     Ok(())
 }
 
