@@ -9,10 +9,13 @@
 
 pub mod capability;
 pub mod delivery;
+pub mod dhcp;
 pub mod form;
+pub mod ipxe;
 pub mod overlay;
 pub mod ranges;
 pub mod server;
 pub mod source;
+pub mod tftp;
 pub mod upstream;
 pub mod volume;

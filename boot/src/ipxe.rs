@@ -1,0 +1,120 @@
+//! Scripts for iPXE: what a machine fetches and starts, or that it starts from its disk. Pure.
+
+use std::fmt::Write as _;
+
+/// How long a person may read what went wrong, before the machine goes on to what its firmware tries next.
+const SECONDS_TO_READ: u8 = 10;
+
+/// What iPXE starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start<'a> {
+    /// The kernel's URL.
+    pub kernel: &'a str,
+    /// The URLs of what is unpacked into its memory, in their order.
+    pub initramfs: &'a [String],
+    /// Its parameters, each as it stands on its command line.
+    pub arguments: &'a [String],
+}
+
+/// Why there is no script. The text names no URL: those are secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ScriptError {
+    /// A URL has something in it that ends a word or a line.
+    #[error("a URL has a space, a quote or a control character in it: write it as a %-escape")]
+    Url,
+    /// A parameter would end the line, or iPXE would put something of its own into it.
+    #[error("a kernel parameter has a line's end or ${{ in it, which iPXE would not pass on")]
+    Argument,
+}
+
+/// Fetches and starts a kernel. What can't be fetched is said, and left to the firmware.
+///
+/// # Errors
+/// Something in it can't stand in a script.
+pub fn start(start: &Start<'_>) -> Result<String, ScriptError> {
+    let Start { kernel, initramfs, arguments } = start;
+    if !std::iter::once(*kernel).chain(initramfs.iter().map(String::as_str)).all(is_word) {
+        return Err(ScriptError::Url);
+    }
+    if arguments.iter().any(|argument| argument.contains("${") || argument.chars().any(char::is_control)) {
+        return Err(ScriptError::Argument);
+    }
+    let mut script = String::from("#!ipxe\n");
+    // The kernel finds them by these names where firmware hands them over (UEFI).
+    let names = (0..initramfs.len()).map(|number| format!("initrd=initramfs-{number}"));
+    let line: Vec<String> = names.chain(arguments.iter().cloned()).collect();
+    let words = if line.is_empty() { String::new() } else { format!(" {}", line.join(" ")) };
+    push(&mut script, &format!("kernel --name kernel {kernel}{words} || goto failed"));
+    for (number, url) in initramfs.iter().enumerate() {
+        push(&mut script, &format!("initrd --name initramfs-{number} {url} || goto failed"));
+    }
+    push(&mut script, "boot || goto failed");
+    push(&mut script, ":failed");
+    push(&mut script, "echo What this machine is to boot could not be fetched or started.");
+    push(&mut script, &format!("sleep {SECONDS_TO_READ}"));
+    push(&mut script, "exit 1");
+    Ok(script)
+}
+
+/// Starts what is on the disk: UEFI goes on with its own list, a BIOS has none that iPXE could go back to.
+#[must_use]
+pub fn disk() -> &'static str {
+    "#!ipxe\niseq ${platform} efi && exit 0 ||\nsanboot --no-describe --drive 0x80 || exit 1\n"
+}
+
+fn push(script: &mut String, line: &str) {
+    // Into a text, nothing can fail.
+    let _written = writeln!(script, "{line}");
+}
+
+fn is_word(url: &str) -> bool {
+    !url.is_empty()
+        && !url.contains("${")
+        && url.chars().all(|character| character.is_ascii_graphic() && !matches!(character, '"' | '\'' | '#'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(kernel: &str, initramfs: &[&str], arguments: &[&str]) -> Result<String, ScriptError> {
+        let owned = |all: &[&str]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
+        start(&Start { kernel, initramfs: &owned(initramfs), arguments: &owned(arguments) })
+    }
+
+    #[test]
+    fn a_kernel_is_fetched_with_all_that_it_needs_and_what_fails_is_said() {
+        let script = made(
+            "http://b/c/0/kernel",
+            &["http://b/c/0/initramfs", "http://b/c/0/more"],
+            &["console=ttyS0", "ds=nocloud;s=http://b/c/0/", "a=\"b c\""],
+        );
+        let expected = "#!ipxe\nkernel --name kernel http://b/c/0/kernel initrd=initramfs-0 initrd=initramfs-1 console=ttyS0 ds=nocloud;s=http://b/c/0/ a=\"b c\" || goto failed\ninitrd --name initramfs-0 http://b/c/0/initramfs || goto failed\ninitrd --name initramfs-1 http://b/c/0/more || goto failed\nboot || goto failed\n:failed\necho What this machine is to boot could not be fetched or started.\nsleep 10\nexit 1\n";
+        assert_eq!(script.as_deref(), Ok(expected));
+        assert!(made("http://b/k", &[], &[]).unwrap().contains("kernel http://b/k || goto"));
+    }
+
+    #[test]
+    fn nothing_in_it_becomes_a_command_of_its_own() {
+        for url in [
+            "",
+            "http://b/a b",
+            "http://b/a\nexit",
+            "http://b/${net0/mac}",
+            "http://b/\"",
+            "http://b/#x",
+            "http://b/é",
+        ] {
+            assert_eq!(made(url, &[], &[]), Err(ScriptError::Url), "{url:?}");
+            assert_eq!(made("http://b/k", &[url], &[]), Err(ScriptError::Url), "{url:?}");
+        }
+        for argument in ["a\nboot", "a\rb", "mac=${net0/mac}"] {
+            assert_eq!(made("http://b/k", &[], &[argument]), Err(ScriptError::Argument), "{argument:?}");
+        }
+    }
+
+    #[test]
+    fn a_machine_that_is_installed_leaves_ipxe() {
+        assert!(disk().starts_with("#!ipxe\n") && disk().contains("exit 0") && disk().contains("sanboot"));
+    }
+}

@@ -1,0 +1,14 @@
+//! TFTP, read-only, for firmware that knows nothing else (RFC 1350, 2347, 2348, 2349, 7440). What is sent next follows
+//! from what came ([`Transfer`], without sockets and clocks); [`serve`] carries it out.
+
+mod files;
+mod message;
+mod server;
+mod transfer;
+
+pub use self::{
+    files::Files,
+    message::{ErrorCode, Message, MessageError, Request, refusal},
+    server::{Ports, serve},
+    transfer::{Limits, Next, Transfer},
+};

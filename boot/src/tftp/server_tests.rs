@@ -1,0 +1,116 @@
+//! Files over loopback, from either kind of port.
+
+use super::*;
+
+struct Served {
+    at: SocketAddr,
+    stop: CancellationToken,
+    ended: tokio::task::JoinHandle<io::Result<()>>,
+}
+
+fn content(length: usize) -> Vec<u8> {
+    (0..length).map(|at| u8::try_from(at % 249).unwrap()).collect()
+}
+
+impl Served {
+    async fn start(ports: Ports, files: &[(&str, usize)]) -> Self {
+        let content =
+            |length: usize| (0..length).map(|at| u8::try_from(at % 249).unwrap()).collect::<Vec<_>>();
+        let files =
+            Files::new(files.iter().map(|(name, length)| ((*name).to_owned(), content(*length).into())));
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let (at, stop) = (socket.local_addr().unwrap(), CancellationToken::new());
+        let ended = tokio::spawn(serve(socket, files, (ports, Limits::default()), stop.clone()));
+        Self { at, stop, ended }
+    }
+
+    async fn end(self) {
+        self.stop.cancel();
+        self.ended.await.unwrap().unwrap();
+    }
+}
+
+/// Reads a file as firmware does; the message where it is refused.
+async fn read(at: SocketAddr, file: &str, options: &[(&str, &str)]) -> Result<Vec<u8>, String> {
+    let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let mut ask = vec![0, 1];
+    let words = options.iter().flat_map(|(name, value)| [*name, *value]);
+    for text in [file, "octet"].into_iter().chain(words) {
+        ask.extend(text.bytes());
+        ask.push(0);
+    }
+    socket.send_to(&ask, at).await.unwrap();
+    let (mut read, mut last, mut block) = (Vec::new(), 0_u16, 512);
+    let mut buffer = [0; 2048];
+    loop {
+        let (length, from) =
+            timeout(Duration::from_secs(20), socket.recv_from(&mut buffer)).await.unwrap().unwrap();
+        let bytes = &buffer[..length];
+        match bytes[1] {
+            5 => return Err(String::from_utf8_lossy(&bytes[4..length - 1]).into_owned()),
+            6 => {
+                let text = String::from_utf8_lossy(&bytes[2..]).into_owned();
+                let words: Vec<&str> = text.split('\0').collect();
+                if let Some(at) = words.iter().position(|word| *word == "blksize") {
+                    block = words[at + 1].parse().unwrap();
+                }
+                socket.send_to(&[0, 4, 0, 0], from).await.unwrap();
+            }
+            3 => {
+                let number = u16::from_be_bytes([bytes[2], bytes[3]]);
+                if number == last.wrapping_add(1) {
+                    read.extend(&bytes[4..]);
+                    last = number;
+                    let [high, low] = number.to_be_bytes();
+                    socket.send_to(&[0, 4, high, low], from).await.unwrap();
+                    if bytes.len() - 4 < block {
+                        return Ok(read);
+                    }
+                }
+            }
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn many_read_at_once_and_each_gets_its_file_whole() {
+    for ports in [Ports::Each, Ports::Single] {
+        let served = Served::start(ports, &[("snponly.efi", 300_001), ("small", 0)]).await;
+        let readers = (0..20).map(|number| {
+            let at = served.at;
+            tokio::spawn(async move {
+                let options: &[(&str, &str)] = if number % 2 == 0 {
+                    &[]
+                } else {
+                    &[("blksize", "1468"), ("windowsize", "8"), ("tsize", "0")]
+                };
+                read(at, "/snponly.efi", options).await.unwrap()
+            })
+        });
+        for reader in readers.collect::<Vec<_>>() {
+            assert!(reader.await.unwrap() == content(300_001), "{ports:?}");
+        }
+        assert_eq!(read(served.at, "small", &[]).await, Ok(Vec::new()));
+        served.end().await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_can_not_be_had_and_nothing_can_be_written() {
+    let served = Served::start(Ports::Single, &[("file", 9)]).await;
+    for name in ["", "nothing", "../file", "/etc/passwd", "dir/file"] {
+        assert!(read(served.at, name, &[]).await.unwrap_err().contains("no such file"), "{name}");
+    }
+    let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    socket.send_to(b"\0\x02file\0octet\0", served.at).await.unwrap();
+    let mut buffer = [0; 64];
+    let length = timeout(Duration::from_secs(20), socket.recv(&mut buffer)).await.unwrap().unwrap();
+    assert!(String::from_utf8_lossy(&buffer[..length]).contains("nothing can be written"));
+    // What nobody understands is not answered, and changes nothing for others.
+    for junk in [&b""[..], b"\0", b"\0\x09", &[255; 1400], b"\0\x04\0\x07"] {
+        socket.send_to(junk, served.at).await.unwrap();
+    }
+    assert_eq!(read(served.at, "file", &[]).await, Ok(content(9)));
+    served.end().await;
+}
