@@ -39,6 +39,7 @@ pub mod physicalhost;
 pub mod preflight;
 pub mod retry;
 pub mod run;
+pub mod status;
 pub mod tell;
 pub mod tenancy;
 pub mod upkeep;

@@ -9,7 +9,6 @@ mod marks;
 mod media;
 mod observe;
 mod reconcile;
-mod report;
 mod sighting;
 #[cfg(test)]
 mod tests;

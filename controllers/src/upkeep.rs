@@ -8,8 +8,9 @@ use serde::Serialize;
 use crate::{
     controller::Failure,
     retry::{Backoffs, spread},
+    status::{self, Reported, StatusError},
     watch::{Key, key},
-    write::{Writable, Written, changes, merge_status},
+    write::Writable,
 };
 
 /// A lost race is looked at again soon, should the watch not wake us before.
@@ -19,11 +20,8 @@ const AFTER_LOST_RACE: Duration = Duration::from_secs(5);
 #[derive(Debug, thiserror::Error)]
 pub enum UpkeepError {
     /// The status could not be written.
-    #[error("the status can't be written")]
-    Status(#[source] Box<kube::Error>),
-    /// The status could not be made into a patch.
-    #[error("the status can't be written as JSON")]
-    Json(#[source] serde_json::Error),
+    #[error(transparent)]
+    Status(#[from] StatusError),
     /// It hung.
     #[error("not done within {0:?}")]
     TimedOut(Duration),
@@ -32,8 +30,7 @@ pub enum UpkeepError {
 impl Failure for UpkeepError {
     fn category(&self) -> &'static str {
         match self {
-            Self::Status(_) => "status",
-            Self::Json(_) => "json",
+            Self::Status(error) => error.category(),
             Self::TimedOut(_) => "timeout",
         }
     }
@@ -51,23 +48,17 @@ pub(crate) async fn keep<K>(
     client: &Client,
     backoffs: &Backoffs<Key>,
     object: &K,
-    status: &K::Status,
+    wanted: &K::Status,
 ) -> Result<Action, UpkeepError>
 where
     K: Writable + HasStatus,
     K::Status: Serialize + std::fmt::Debug,
 {
-    let Some(changed) = changes(object.status(), status).map_err(UpkeepError::Json)? else {
-        backoffs.forget(&key(object));
-        return Ok(Action::await_change());
-    };
-    let written = merge_status(client, object, changed).await;
-    match written.map_err(|error| UpkeepError::Status(Box::new(error)))? {
-        Written::To(_) => {
-            tracing::info!(?status, "the status is written");
-            backoffs.forget(&key(object));
-            Ok(Action::await_change())
-        }
-        Written::Stale => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
+    match status::write(client, object, wanted).await? {
+        Reported::Unchanged => {}
+        Reported::Written(_) => tracing::info!(status = ?wanted, "the status is written"),
+        Reported::Stale => return Ok(Action::requeue(spread(AFTER_LOST_RACE))),
     }
+    backoffs.forget(&key(object));
+    Ok(Action::await_change())
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::controller::Failure;
+use crate::{controller::Failure, status::StatusError};
 
 /// Why a reconcile has to be tried again.
 #[derive(Debug, thiserror::Error)]
@@ -17,11 +17,8 @@ pub enum ReconcileError {
     #[error("the {0} can't be written")]
     Write(&'static str, #[source] Box<kube::Error>),
     /// The status could not be written.
-    #[error("the status can't be written")]
-    Status(#[source] Box<kube::Error>),
-    /// The status could not be made into a patch.
-    #[error("the status can't be written as JSON")]
-    Json(#[source] serde_json::Error),
+    #[error(transparent)]
+    Status(#[from] StatusError),
     /// It hung.
     #[error("not done within {0:?}")]
     TimedOut(Duration),
@@ -33,8 +30,7 @@ impl Failure for ReconcileError {
             Self::ControlPlane => "control_plane",
             Self::Hosts(_) => "hosts",
             Self::Write(_, _) => "write",
-            Self::Status(_) => "status",
-            Self::Json(_) => "json",
+            Self::Status(error) => error.category(),
             Self::TimedOut(_) => "timeout",
         }
     }

@@ -6,19 +6,14 @@ use beskar7_api::{Beskar7Cluster, PhysicalHost};
 use beskar7_core::cluster::{Decision, Requeue, Step, decide, left_alone};
 use kube::{Client, ResourceExt as _, runtime::controller::Action};
 
-use super::{
-    NAME, ReconcileError,
-    control_plane::ControlPlanes,
-    marks,
-    observe::observe,
-    report::{Reported, report},
-};
+use super::{NAME, ReconcileError, control_plane::ControlPlanes, marks, observe::observe, report::changed};
 use crate::{
     caches::Caches,
     clock::now,
     controller::Reconciler,
     diagnostics::Metrics,
     retry::{Backoffs, spread},
+    status::{self, Reported, StatusError},
     tell::Recorder,
     watch::{Key, key},
     write::Written,
@@ -114,9 +109,11 @@ async fn say(
     decision: &Decision<'_>,
     cluster: &Beskar7Cluster,
     context: &Context,
-) -> Result<Reported, ReconcileError> {
+) -> Result<Reported<Beskar7Cluster>, ReconcileError> {
     let Some(status) = &decision.status else { return Ok(Reported::Unchanged) };
-    let reported = report(&context.client, &context.recorder, cluster, status, &decision.events).await?;
+    let to = (&context.client, &context.recorder);
+    let changed = changed(cluster, status).map_err(StatusError::Json)?;
+    let reported = status::report_changes(to, cluster, changed, &decision.events).await?;
     match &reported {
         Reported::Unchanged => tracing::debug!("nothing changed"),
         Reported::Written(_) => tracing::info!(ready = status.ready, "status written"),

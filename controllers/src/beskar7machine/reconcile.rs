@@ -160,8 +160,8 @@ impl Context {
             decision = decision.with_node(machine, &node.finding, node.needs_people, now());
         }
         let machine::Decision { status, events } = &decision;
-        let (to, both) = ((&self.client, &self.recorder), (machine.status.as_ref(), status));
-        match claim::report(to, machine, both, &status.phase, events).await? {
+        let to = (&self.client, &self.recorder);
+        match claim::report(to, machine, status, &status.phase, events).await? {
             true => Ok(action),
             false => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{chance::NoChance, controller::Failure};
+use crate::{chance::NoChance, controller::Failure, status::StatusError};
 
 /// Why it has to be tried again.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +37,15 @@ impl Failure for ClaimError {
 
     fn timed_out(limit: Duration) -> Self {
         Self::TimedOut(limit)
+    }
+}
+
+impl From<StatusError> for ClaimError {
+    fn from(error: StatusError) -> Self {
+        match error {
+            StatusError::Write(error) => Self::Write(error),
+            StatusError::Json(error) => Self::Json(error),
+        }
     }
 }
 

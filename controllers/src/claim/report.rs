@@ -1,36 +1,35 @@
-//! Writes what was decided of a consumer: one patch of what changed in the status, or none, and then the events.
+//! Says what was decided of a consumer.
 
 use std::fmt::Debug;
 
 use beskar7_core::events::Event;
-use kube::Client;
+use kube::{Client, core::object::HasStatus};
 use serde::Serialize;
 
-use super::{
-    claimant::Claimant,
-    error::{ClaimError, write},
-};
+use super::{claimant::Claimant, error::ClaimError};
 use crate::{
+    status::{self, Reported},
     tell::Recorder,
-    write::{Written, changes, merge_status},
 };
 
-/// Makes the status of a consumer say `after`, and tells people. Whether the consumer was still the one that was decided
-/// on.
-pub(crate) async fn report<K: Claimant, S: Serialize + Sync>(
-    (client, recorder): (&Client, &Recorder),
+/// Makes the status of a consumer say this, and tells people. Whether the consumer was still the one that was decided on.
+pub(crate) async fn report<K>(
+    to: (&Client, &Recorder),
     object: &K,
-    (before, after): (Option<&S>, &S),
+    status: &K::Status,
     phase: &(dyn Debug + Sync),
     events: &[Event],
-) -> Result<bool, ClaimError> {
-    let Some(changed) = changes(before, after).map_err(ClaimError::Json)? else { return Ok(true) };
-    match merge_status(client, object, changed).await.map_err(write)? {
-        Written::To(_) => {
+) -> Result<bool, ClaimError>
+where
+    K: Claimant + HasStatus,
+    K::Status: Serialize + Sync,
+{
+    match status::report(to, object, status, events).await? {
+        Reported::Unchanged => Ok(true),
+        Reported::Written(_) => {
             tracing::info!(?phase, "status written");
-            recorder.tell(object, events).await;
             Ok(true)
         }
-        Written::Stale => Ok(false),
+        Reported::Stale => Ok(false),
     }
 }

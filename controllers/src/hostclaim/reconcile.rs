@@ -136,8 +136,8 @@ impl Context {
     ) -> Result<Action, ClaimError> {
         let decision = hostclaim::decide(claim, course, self.delivery, now());
         let hostclaim::Decision { status, events } = &decision;
-        let (to, both) = ((&self.client, &self.recorder), (claim.status.as_ref(), status));
-        match claim::report(to, claim, both, &status.phase, events).await? {
+        let to = (&self.client, &self.recorder);
+        match claim::report(to, claim, status, &status.phase, events).await? {
             true => Ok(action),
             false => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
         }

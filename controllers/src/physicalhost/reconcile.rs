@@ -24,7 +24,6 @@ use super::{
     inventory::{self, Inventories},
     marks::{Marks, Written},
     observe,
-    report::{self, Reported},
     trail::{Trail, Trails},
 };
 use crate::{
@@ -34,6 +33,7 @@ use crate::{
     copies::Copies,
     diagnostics::Metrics,
     retry::{Backoffs, spread},
+    status::{self, Reported},
     tell::Recorder,
     watch::{Cache, Key, key},
 };
@@ -305,7 +305,7 @@ async fn say(
     trail: &mut Trail,
 ) -> Result<Said, ReconcileError> {
     let status = &decision.status;
-    match report::report(&context.client, &context.recorder, host, status, &decision.events).await? {
+    match status::report((&context.client, &context.recorder), host, status, &decision.events).await? {
         Reported::Unchanged => {
             tracing::debug!("nothing changed");
             Ok(Said::Now(Box::new(host.clone())))
