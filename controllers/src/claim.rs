@@ -19,15 +19,14 @@ mod writes;
 
 pub(crate) use self::error::write;
 pub(crate) use self::{
-    claimant::{Claimant, consumer, id, intent},
-    claims::Claims,
+    claimant::{Claimant, consumer, id, intended_host, intent},
     report::report,
     turn::{Claiming, Looked, Rest, Turn, patience_left, renew, revoke, steps},
     view::{Found, View},
     wakes::saw,
-    writes::Writes,
 };
 pub use self::{
+    claims::Claims,
     error::ClaimError,
     register::{ConsumerId, Register},
     wakes::Wakes,

@@ -65,8 +65,13 @@ pub(crate) async fn reconcile<R: Reconciler>(
     object: Arc<R::Kind>,
 ) -> Result<Action, R::Error> {
     let started = Instant::now();
+    let key = key(object.as_ref());
     let look = tokio::time::timeout(R::LIMIT, reconciler.clone().look(object));
     let result = look.await.unwrap_or_else(|_| Err(R::Error::timed_out(R::LIMIT)));
+    // Nothing is left to be tried again: how often it failed does not count any more.
+    if result.as_ref().is_ok_and(|action| *action == Action::await_change()) {
+        reconciler.backoffs().forget(&key);
+    }
     reconciler.metrics().reconciled(R::NAME, started.elapsed(), result.as_ref().err().map(Failure::category));
     result
 }

@@ -31,12 +31,6 @@ pub(crate) struct Copies {
     client: Client,
 }
 
-/// What became of one Secret.
-enum Copied {
-    Yes,
-    No(Synced),
-}
-
 impl Copies {
     pub(crate) fn new(client: Client) -> Self {
         Self { client }
@@ -63,8 +57,9 @@ impl Copies {
                 Ok(data) => data,
                 Err(unusable) => return Ok(unusable),
             };
-            if let Copied::No(why) = self.copy(source.part, &data, host, claim_id).await? {
-                return Ok(why);
+            let copied = self.copy(source.part, &data, host, claim_id).await?;
+            if copied != Synced::Yes {
+                return Ok(copied);
             }
         }
         Ok(Synced::Yes)
@@ -76,13 +71,13 @@ impl Copies {
         data: &ByteString,
         host: &PhysicalHost,
         claim_id: &str,
-    ) -> Result<Copied, kube::Error> {
+    ) -> Result<Synced, kube::Error> {
         let (secrets, name) = (self.secrets(host.metadata.namespace.as_deref()), part.copy(&host.name_any()));
         let wanted = wanted(part, data, host, claim_id)?;
         let written = match secrets.get_opt(&name).await? {
             None => secrets.create(&PostParams::default(), &wanted).await,
-            Some(found) if !is_ours(&found, host) => return Ok(Copied::No(foreign(host, &name))),
-            Some(found) if bears(&found, claim_id) && holds(&found, part, data) => return Ok(Copied::Yes),
+            Some(found) if !is_ours(&found, host) => return Ok(foreign(host, &name)),
+            Some(found) if bears(&found, claim_id) && holds(&found, part, data) => return Ok(Synced::Yes),
             Some(found) => {
                 let change = json!({
                     "metadata": {"resourceVersion": found.metadata.resource_version, "labels": wanted.metadata.labels},
@@ -91,27 +86,16 @@ impl Copies {
                 secrets.patch(&name, &PatchParams::default(), &Patch::Merge(&change)).await
             }
         };
-        match written {
-            Ok(_) => Ok(Copied::Yes),
-            // Somebody was faster: it is looked at again.
-            Err(error @ kube::Error::Api(_)) if is_conflict(&error) => Err(error),
-            Err(kube::Error::Api(refusal)) => Ok(Copied::No(refused(host, &refusal))),
-            Err(error) => Err(error),
-        }
+        unless_refused(host, written)
     }
 
-    /// Removes what a claim does not name any more; nothing, where it is done, else why not.
+    /// Removes what a claim does not name any more.
     pub(crate) async fn remove_surplus(
         &self,
         host: &PhysicalHost,
         parts: &[Part],
-    ) -> Result<Option<Synced>, kube::Error> {
-        match self.remove(host, parts).await {
-            Ok(()) => Ok(None),
-            Err(error @ kube::Error::Api(_)) if is_conflict(&error) => Err(error),
-            Err(kube::Error::Api(refusal)) => Ok(Some(refused(host, &refusal))),
-            Err(error) => Err(error),
-        }
+    ) -> Result<Synced, kube::Error> {
+        unless_refused(host, self.remove(host, parts).await)
     }
 
     /// Removes copies on a host. What is not ours stays.
@@ -216,8 +200,15 @@ fn is_ours(secret: &Secret, host: &PhysicalHost) -> bool {
     owned && secret.labels().contains_key(labels::CLAIM_ID)
 }
 
-fn is_conflict(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(refusal) if refusal.is_conflict() || refusal.is_already_exists())
+/// What a write came to. A refusal is the tenant's to know; that somebody was faster is not: it is looked at again.
+fn unless_refused<T>(host: &PhysicalHost, written: Result<T, kube::Error>) -> Result<Synced, kube::Error> {
+    match written {
+        Ok(_) => Ok(Synced::Yes),
+        Err(kube::Error::Api(refusal)) if !refusal.is_conflict() && !refusal.is_already_exists() => {
+            Ok(refused(host, &refusal))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 fn holds(secret: &Secret, part: Part, data: &ByteString) -> bool {

@@ -7,9 +7,8 @@ use serde::Serialize;
 
 use crate::{
     controller::Failure,
-    retry::{Backoffs, spread},
+    retry::spread,
     status::{self, Reported, StatusError},
-    watch::{Key, key},
     write::Writable,
 };
 
@@ -44,12 +43,7 @@ impl Failure for UpkeepError {
 ///
 /// # Errors
 /// It can't be written, for another reason than that the object has changed.
-pub(crate) async fn keep<K>(
-    client: &Client,
-    backoffs: &Backoffs<Key>,
-    object: &K,
-    wanted: &K::Status,
-) -> Result<Action, UpkeepError>
+pub(crate) async fn keep<K>(client: &Client, object: &K, wanted: &K::Status) -> Result<Action, UpkeepError>
 where
     K: Writable + HasStatus,
     K::Status: Serialize + std::fmt::Debug,
@@ -59,6 +53,5 @@ where
         Reported::Written(_) => tracing::info!(status = ?wanted, "the status is written"),
         Reported::Stale => return Ok(Action::requeue(spread(AFTER_LOST_RACE))),
     }
-    backoffs.forget(&key(object));
     Ok(Action::await_change())
 }

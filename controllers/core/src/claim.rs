@@ -39,7 +39,7 @@ pub use self::{
     intent::{ClaimId, Intent},
     obstacle::Obstacle,
     score::{Choice, choose},
-    step::{GivenUp, Intended, Order, Step, Wait, Why, intend, next, renew, revoke},
+    step::{GivenUp, Intended, Order, Step, Wait, Why, next},
     waiting::Tally,
     wake::woken,
     wanting::Wanting,

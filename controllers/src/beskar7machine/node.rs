@@ -17,7 +17,7 @@ use kube::ResourceExt as _;
 
 use super::{around::Around, reconcile::Context, wake::machines_of};
 use crate::{
-    claim::intent,
+    claim::intended_host,
     watch::{Key, key},
     workloads::{Write, system_id},
 };
@@ -137,7 +137,8 @@ impl Context {
     fn twins(&self, host: &PhysicalHost, system: &SystemId, cluster: &Key) -> Vec<String> {
         let own = key(host);
         let machines = machines_of(cluster, &self.caches).into_iter();
-        let hosts = machines.filter_map(|machine| intent(self.caches.machines.get(&machine)?.as_ref()));
+        let hosts =
+            machines.filter_map(|machine| intended_host(self.caches.machines.get(&machine)?.as_ref()));
         let same =
             |other: &Key| self.caches.hosts.get(other).is_some_and(|other| system_of(&other) == *system);
         let mut twins: Vec<String> = hosts

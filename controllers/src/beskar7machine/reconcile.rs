@@ -10,12 +10,11 @@ use beskar7_core::{
     policy::Tenure,
 };
 use kube::{Client, ResourceExt as _, runtime::controller::Action};
-use tokio::sync::mpsc::UnboundedSender;
 
 use super::{KIND, NAME, around::Around, look::Look, node::Sighting};
 use crate::{
     caches::Caches,
-    claim::{self, ClaimError, Claims, ConsumerId, Looked, Register, Rest, View, Writes, id, intent},
+    claim::{self, ClaimError, Claims, ConsumerId, Looked, Rest, View, id, intended_host},
     clock::now,
     controller::Reconciler,
     diagnostics::Metrics,
@@ -52,14 +51,10 @@ pub struct Context {
 pub struct Shared {
     /// What is known of the cluster.
     pub caches: Caches,
-    /// Who waits for a host, and who has chosen one.
-    pub register: Arc<Register>,
-    /// Hosts that somebody chose and gave up again.
-    pub freed: UnboundedSender<Key>,
+    /// What every claim needs.
+    pub claims: Claims,
     /// The clusters that machines become Nodes of.
     pub workloads: Arc<Workloads>,
-    /// The only namespace that is looked into, where there is one.
-    pub namespace: Option<String>,
 }
 
 impl Context {
@@ -69,12 +64,11 @@ impl Context {
         client: Client,
         recorder: Recorder,
         metrics: Metrics,
-        Shared { caches, register, freed, workloads, namespace }: Shared,
+        Shared { caches, claims, workloads }: Shared,
         (sync_period, release_patience, delivery): (Duration, Duration, Delivery),
     ) -> Self {
-        let writes = Writes::new(client.clone(), namespace);
         Self {
-            claims: Claims { writes, register, hosts: caches.hosts.clone(), freed },
+            claims,
             client,
             recorder,
             metrics,
@@ -119,7 +113,8 @@ impl Context {
         tolerated: bool,
     ) -> Result<Action, ClaimError> {
         let (machine, host) = (view.object.as_ref(), view.host.host());
-        let name = intent(machine).map(|(namespace, name)| format!("{namespace}/{name}")).unwrap_or_default();
+        let name =
+            intended_host(machine).map(|(namespace, name)| format!("{namespace}/{name}")).unwrap_or_default();
         let (mut sighting, mut allowed) = (None, true);
         let (course, action) = match (rest, host) {
             (Rest::Blocked(obstacle), _) => {
@@ -186,12 +181,7 @@ impl Reconciler for Context {
     const LIMIT: Duration = LIMIT;
 
     async fn look(self: Arc<Self>, machine: Arc<Beskar7Machine>) -> Result<Action, ClaimError> {
-        let machine_key = key(machine.as_ref());
-        let result = self.steps(machine).await;
-        if result.as_ref().is_ok_and(|action| *action == Action::await_change()) {
-            self.backoffs.forget(&machine_key);
-        }
-        result
+        self.steps(machine).await
     }
 
     fn forget(&self, machine: &Key) {

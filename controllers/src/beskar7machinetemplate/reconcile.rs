@@ -73,7 +73,7 @@ async fn look(template: &Beskar7MachineTemplate, context: &Context) -> Result<Ac
     };
     let hosts = context.caches.hosts.all();
     let status = offer(&offering, hosts.iter().map(AsRef::as_ref));
-    keep(&context.client, &context.backoffs, template, &status).await
+    keep(&context.client, template, &status).await
 }
 
 /// What a template belongs to.

@@ -51,8 +51,12 @@ pub(crate) fn id<K: Claimant>(object: &K) -> ConsumerId {
     ConsumerId { kind: K::KIND, key: key(object) }
 }
 
+/// What an object intends, where that can be read.
+pub(crate) fn intent<K: Claimant>(object: &K) -> Option<Intent> {
+    Intent::parse(object.annotations().get(annotations::CLAIM)?)
+}
+
 /// The host that an object's intent names.
-pub(crate) fn intent<K: Claimant>(object: &K) -> Option<Key> {
-    let intent = Intent::parse(object.annotations().get(annotations::CLAIM)?)?;
-    Some((intent.namespace, intent.host))
+pub(crate) fn intended_host<K: Claimant>(object: &K) -> Option<Key> {
+    intent(object).map(|intent| (intent.namespace, intent.host))
 }

@@ -4,19 +4,21 @@ use std::sync::Arc;
 
 use beskar7_api::PhysicalHost;
 use beskar7_core::claim::Order;
+use kube::Client;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
     ConsumerId, Register,
-    claimant::{Claimant, id, intent},
+    claimant::{Claimant, id, intended_host},
     error::ClaimError,
     view::{Found, View},
     writes::Writes,
 };
 use crate::watch::{Cache, Key, key};
 
-/// What every claim needs.
-pub(crate) struct Claims {
+/// What every claim needs; one for all kinds, and cheap to clone.
+#[derive(Clone)]
+pub struct Claims {
     pub(crate) writes: Writes,
     pub(crate) register: Arc<Register>,
     pub(crate) hosts: Cache<PhysicalHost>,
@@ -25,9 +27,22 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
+    /// For consumers whose writes go through `client`. `namespace` is the only one that is looked into, where there is
+    /// one; `freed` is told of hosts that somebody chose and gave up again.
+    #[must_use]
+    pub fn new(
+        client: Client,
+        namespace: Option<String>,
+        hosts: Cache<PhysicalHost>,
+        register: Arc<Register>,
+        freed: UnboundedSender<Key>,
+    ) -> Self {
+        Self { writes: Writes::new(client, namespace), register, hosts, freed }
+    }
+
     /// What the caches have.
     pub(super) fn cached<K: Claimant>(&self, object: Arc<K>) -> View<K> {
-        let host = match intent(object.as_ref()) {
+        let host = match intended_host(object.as_ref()) {
             Some(host) => Found::new(host.clone(), self.hosts.get(&host)),
             None => Found::NotLooked,
         };
@@ -41,7 +56,7 @@ impl Claims {
         order: Order,
     ) -> Result<Option<View<K>>, ClaimError> {
         let Some(mut object) = self.writes.consumer::<K>(key).await? else { return Ok(None) };
-        let Some(host_key) = intent(&object) else {
+        let Some(host_key) = intended_host(&object) else {
             return Ok(Some(View { object: Arc::new(object), host: Found::NotLooked, order, live: true }));
         };
         let host = self.writes.host(&host_key).await?;
@@ -60,7 +75,7 @@ impl Claims {
         &self,
         object: &K,
     ) -> Result<Vec<Arc<PhysicalHost>>, ClaimError> {
-        if object.meta().deletion_timestamp.is_some() && intent(object).is_none() {
+        if object.meta().deletion_timestamp.is_some() && intended_host(object).is_none() {
             let found = self.writes.referring(&key(object).1).await?;
             return Ok(found.into_iter().map(Arc::new).collect());
         }

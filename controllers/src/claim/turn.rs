@@ -2,19 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use beskar7_api::{PhysicalHost, annotations, boot::Cleaning};
+use beskar7_api::{PhysicalHost, boot::Cleaning};
 use beskar7_core::{
-    claim::{
-        self, Candidate, ClaimId, Instructions, Intent, Obstacle, Order, Step, Wait, Wanting, Why, intend,
-    },
+    claim::{self, Candidate, ClaimId, Instructions, Intent, Obstacle, Order, Step, Wait, Wanting, Why},
     host::cleaning::demanded_by_policy,
     policy,
 };
 use jiff::Timestamp;
-use kube::{Resource as _, ResourceExt as _};
+use kube::Resource as _;
 
 use super::{
-    claimant::{Claimant, consumer, id},
+    claimant::{Claimant, consumer, id, intent},
     claims::Claims,
     error::ClaimError,
     view::{Found, View},
@@ -170,7 +168,7 @@ async fn turn<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<Turn<L::Kind
             }
         }
         Step::Choose => choose(look, view, wanting).await,
-        Step::WriteIntent(_, Why::Chosen | Why::Renewing | Why::FinalizerLost | Why::Adopted)
+        Step::WriteIntent(_, Why::FinalizerLost | Why::Adopted)
         | Step::BindHost(_)
         | Step::RestoreHost(_)
         | Step::RenewHost(_)
@@ -313,9 +311,7 @@ async fn choose<L: Claiming>(
         return Ok(Turn::Rest(view, Rest::Blocked(obstacle)));
     }
     let fresh = ClaimId::from_random(chance::bits()?);
-    let Step::WriteIntent(intent, _) = intend(&Candidate::new(&host), fresh) else {
-        return Ok(Turn::Quiet);
-    };
+    let intent = Intent::take(&Candidate::new(&host), fresh);
     match claims.writes.write_intent(object.as_ref(), &intent).await? {
         // The host was looked at before the consumer was written: as it must be for what binds.
         Written::To(object) => Ok(Turn::Again(View {
@@ -343,10 +339,8 @@ pub(crate) async fn renew<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<
     if !view.live {
         return Ok(Turn::Reread(Order::HostThenConsumer));
     }
-    let intent = view.object.annotations().get(annotations::CLAIM).and_then(|text| Intent::parse(text));
-    let Some(intent) = intent else { return Ok(Turn::Quiet) };
-    let fresh = ClaimId::from_random(chance::bits()?);
-    let Step::WriteIntent(renewed, _) = claim::renew(&intent, fresh) else { return Ok(Turn::Quiet) };
+    let Some(intent) = intent(view.object.as_ref()) else { return Ok(Turn::Quiet) };
+    let renewed = intent.renew(ClaimId::from_random(chance::bits()?));
     let written = look.claims().writes.renew_intent(view.object.as_ref(), &renewed).await?;
     Ok(Turn::again(view.with_object(written)))
 }
@@ -356,10 +350,7 @@ pub(crate) async fn revoke<L: Claiming>(look: &L, view: View<L::Kind>) -> Result
     if !view.live || view.order != Order::ConsumerThenHost {
         return Ok(Turn::Reread(Order::ConsumerThenHost));
     }
-    let intent = view.object.annotations().get(annotations::CLAIM).and_then(|text| Intent::parse(text));
-    let Some(Step::WriteIntent(given_up, _)) = intent.as_ref().map(claim::revoke) else {
-        return Ok(Turn::Quiet);
-    };
-    let written = look.claims().writes.write_intent(view.object.as_ref(), &given_up).await?;
+    let Some(intent) = intent(view.object.as_ref()) else { return Ok(Turn::Quiet) };
+    let written = look.claims().writes.write_intent(view.object.as_ref(), &intent.give_up()).await?;
     Ok(Turn::again(view.with_object(written)))
 }

@@ -5,6 +5,7 @@ use beskar7_core::{
     claim::{Candidate, ClaimId, Instructions, Intent},
     host::{
         cleaning::{self, demanded_by_policy},
+        hold::power_is_the_claims,
         moving::{block, block_for},
     },
 };
@@ -137,9 +138,7 @@ impl Writes {
                 add(&mut spec, "online", json!(online));
             }
         }
-        let mut annotations = json!({
-            annotations::LAST_OWNER: terms.owner,
-        });
+        let mut annotations = json!({ annotations::LAST_OWNER: terms.owner });
         // The policy that a host was taken under says what becomes of it when none allows it any more.
         if terms.is_new || terms.policy.is_some() {
             add(&mut annotations, annotations::POLICY, json!(terms.policy));
@@ -208,8 +207,7 @@ impl Writes {
             add(&mut annotations, annotations::BLOCK_MOVE, json!(why));
         }
         let mut spec = json!({ "consumerRef": null, "bootIsoSource": null, "boot": null });
-        // What a claim said of its power goes with it; what people say of a machine's is theirs.
-        if host.spec.consumer_ref.as_ref().and_then(|holder| holder.kind.as_deref()) == Some("HostClaim") {
+        if power_is_the_claims(host) {
             add(&mut spec, "online", Value::Null);
         }
         self.merge(host, json!({ "metadata": { "annotations": annotations }, "spec": spec })).await

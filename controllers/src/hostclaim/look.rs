@@ -9,7 +9,7 @@ use beskar7_api::{
     HostClaim, PhysicalHost, annotations, boot::Cleaning, conditions::claim as reasons, finalizers,
 };
 use beskar7_core::{
-    claim::{Candidate, Instructions, Intent, Obstacle, Order, Wanting},
+    claim::{Candidate, Instructions, Obstacle, Order, Wanting},
     host::{hold::Progress, restart::Restart},
     hostclaim::{
         Part, Synced, asked, booted, instructions, names_configuration, on_hold, order, sources, wanting,
@@ -32,9 +32,8 @@ impl Claimant for HostClaim {
 
     /// Its machine was installed under the claim that it holds: another one would be empty.
     fn is_settled(&self) -> bool {
-        let intent = self.annotations().get(annotations::CLAIM).and_then(|text| Intent::parse(text));
         let installed = self.annotations().get(annotations::PROVISIONED);
-        match (intent, installed) {
+        match (claim::intent(self), installed) {
             (Some(intent), Some(installed)) => intent.claim_id.as_str() == installed,
             // The intent is gone, and that there was a machine is not forgotten.
             (None, Some(_)) => true,
@@ -65,6 +64,10 @@ impl<'a> Look<'a> {
     /// What became of its configuration.
     pub(super) fn synced(&self) -> Synced {
         self.synced.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn became(&self, synced: Synced) {
+        *self.synced.lock().unwrap_or_else(PoisonError::into_inner) = synced;
     }
 
     /// That its machine was installed is written into the claim: it gets no other from then on.
@@ -139,7 +142,7 @@ impl<'a> Look<'a> {
         claim: &HostClaim,
         host: &PhysicalHost,
     ) -> Result<Option<Vec<Part>>, ClaimError> {
-        let there = named(host);
+        let there = Part::copied(host);
         // What can't be given to the machine is not copied, either.
         let can_be_given = order(claim, self.context.delivery).is_ok();
         let sources = sources(claim).ok().filter(|_| can_be_given).unwrap_or_default();
@@ -151,24 +154,20 @@ impl<'a> Look<'a> {
         let copies = &self.context.copies;
         if can_be_given {
             let id = host.spec.claim_id.as_deref().unwrap_or_default();
-            let synced = copies.synchronize(claim, host, id).await.map_err(claim::write)?;
-            *self.synced.lock().unwrap_or_else(PoisonError::into_inner) = synced;
+            self.became(copies.synchronize(claim, host, id).await.map_err(claim::write)?);
         }
         let surplus: Vec<Part> = there.iter().copied().filter(|part| !wanted.contains(part)).collect();
         if surplus.is_empty() {
             return Ok(None);
         }
-        if let Some(refused) = copies.remove_surplus(host, &surplus).await.map_err(claim::write)? {
-            *self.synced.lock().unwrap_or_else(PoisonError::into_inner) = refused;
-            return Ok(None);
+        match copies.remove_surplus(host, &surplus).await.map_err(claim::write)? {
+            Synced::Yes => Ok(Some(wanted)),
+            refused @ Synced::No { .. } => {
+                self.became(refused);
+                Ok(None)
+            }
         }
-        Ok(Some(wanted))
     }
-}
-
-/// The copies that a host has.
-fn named(host: &PhysicalHost) -> Vec<Part> {
-    host.annotations().get(annotations::COPIES).map(|text| Part::parse_all(text)).unwrap_or_default()
 }
 
 impl Claiming for Look<'_> {
@@ -188,10 +187,8 @@ impl Claiming for Look<'_> {
 
     /// A host is bound first, and has its configuration then.
     fn instructions(&self, claim: &HostClaim, host: Option<&PhysicalHost>) -> Option<Instructions> {
-        let synced = match names_configuration(claim) {
-            true => Synced::no(reasons::NOT_ASSOCIATED, ""),
-            false => Synced::Yes,
-        };
+        let synced =
+            if names_configuration(claim) { Synced::no(reasons::NOT_ASSOCIATED, "") } else { Synced::Yes };
         Some(instructions(claim, host, &synced, self.context.delivery))
     }
 

@@ -8,19 +8,18 @@ use beskar7_core::{
     hostclaim::{self, Course, Synced, names_configuration, not_authorized, on_hold, wanting},
 };
 use kube::{Client, ResourceExt as _, runtime::controller::Action};
-use tokio::sync::mpsc::UnboundedSender;
 
 use super::{KIND, NAME, look::Look};
 use crate::{
     caches::Caches,
-    claim::{self, ClaimError, Claims, ConsumerId, Looked, Register, Rest, View, Writes, id},
+    claim::{self, ClaimError, Claims, ConsumerId, Looked, Rest, View, id},
     clock::now,
     controller::Reconciler,
     copies::Copies,
     diagnostics::Metrics,
     retry::{Backoffs, spread},
     tell::Recorder,
-    watch::{Key, key},
+    watch::Key,
 };
 
 /// No look may take longer: it is a handful of requests to the API server.
@@ -52,12 +51,8 @@ pub struct Context {
 pub struct Shared {
     /// What is known of the cluster.
     pub caches: Caches,
-    /// Who waits for a host, and who has chosen one.
-    pub register: Arc<Register>,
-    /// Hosts that somebody chose and gave up again.
-    pub freed: UnboundedSender<Key>,
-    /// The only namespace that is looked into, where there is one.
-    pub namespace: Option<String>,
+    /// What every claim needs.
+    pub claims: Claims,
 }
 
 impl Context {
@@ -67,12 +62,11 @@ impl Context {
         client: Client,
         recorder: Recorder,
         metrics: Metrics,
-        Shared { caches, register, freed, namespace }: Shared,
+        Shared { caches, claims }: Shared,
         (sync_period, release_patience, delivery): (Duration, Duration, Delivery),
     ) -> Self {
-        let writes = Writes::new(client.clone(), namespace);
         Self {
-            claims: Claims { writes, register, hosts: caches.hosts.clone(), freed },
+            claims,
             copies: Copies::new(client.clone()),
             delivery,
             client,
@@ -105,7 +99,10 @@ impl Context {
 
     async fn rest(&self, look: &Look<'_>, view: &View<HostClaim>, rest: &Rest) -> Result<Action, ClaimError> {
         let claim = view.object.as_ref();
-        let closed = not_authorized(claim, &wanting(claim, &look.open, self.delivery));
+        let closed = match rest {
+            Rest::Searching(_) => not_authorized(claim, &wanting(claim, &look.open, self.delivery)),
+            Rest::Held | Rest::Blocked(_) | Rest::HostPaused | Rest::Lost | Rest::Releasing => None,
+        };
         let synced = look.synced();
         let (course, action) = match (rest, view.host.host()) {
             (Rest::Searching(counts), _) => {
@@ -165,12 +162,7 @@ impl Reconciler for Context {
     const LIMIT: Duration = LIMIT;
 
     async fn look(self: Arc<Self>, claim: Arc<HostClaim>) -> Result<Action, ClaimError> {
-        let claim_key = key(claim.as_ref());
-        let result = self.steps(claim).await;
-        if result.as_ref().is_ok_and(|action| *action == Action::await_change()) {
-            self.backoffs.forget(&claim_key);
-        }
-        result
+        self.steps(claim).await
     }
 
     fn forget(&self, claim: &Key) {

@@ -67,5 +67,5 @@ async fn look(policy: &HostDeployPolicy, context: &Context) -> Result<Action, Up
     }
     let hosts = context.hosts.all();
     let status = standing(policy, hosts.iter().map(AsRef::as_ref), clock::now());
-    keep(&context.client, &context.backoffs, policy, &status).await
+    keep(&context.client, policy, &status).await
 }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use beskar7_api::{
-    PhysicalHost, annotations,
+    PhysicalHost,
     boot::{BootMethod, BootMode},
     conditions::host as reasons,
 };
@@ -22,7 +22,6 @@ use beskar7_core::{
     hostclaim::Part,
 };
 use beskar7_redfish::{self as redfish, Bmc, BootTarget, PowerLimits, System};
-use kube::ResourceExt as _;
 
 use super::{
     ReconcileError,
@@ -200,10 +199,7 @@ async fn deprovision(host: &PhysicalHost, known: &Known, marks: &Marks) -> Resul
 
 /// What was copied for a tenant goes with its claim.
 async fn remove_copies(host: &PhysicalHost, copies: &Copies) -> Result<(), Trouble> {
-    let Some(parts) = host.annotations().get(annotations::COPIES).map(|text| Part::parse_all(text)) else {
-        return Ok(());
-    };
-    copies.remove(host, &parts).await.map_err(|error| Trouble {
+    copies.remove(host, &Part::copied(host)).await.map_err(|error| Trouble {
         reason: reasons::COPIES_NOT_REMOVED,
         message: format!(
             "The machine is clean, and stays back: what was copied for its tenant can't be removed: {}",

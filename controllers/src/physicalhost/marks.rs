@@ -3,7 +3,7 @@
 
 use beskar7_api::{PhysicalHost, annotations, finalizers};
 use beskar7_core::host::{
-    hold::Booting,
+    hold::{Booting, power_is_the_claims},
     moving::{block, may_unblock},
     restart::Restart,
 };
@@ -95,9 +95,7 @@ impl Marks {
         }
         unblock_move(&mut annotations, host);
         let mut spec = json!({ "claimID": null, "consumerRef": null, "bootIsoSource": null, "boot": null });
-        // What a claim said of its power goes with it; what people say of a machine's is theirs.
-        let holder = host.spec.consumer_ref.as_ref().and_then(|holder| holder.kind.as_deref());
-        if let (Some("HostClaim"), Some(spec)) = (holder, spec.as_object_mut()) {
+        if let (true, Some(spec)) = (power_is_the_claims(host), spec.as_object_mut()) {
             spec.insert("online".to_owned(), Value::Null);
         }
         self.patch(host, json!({ "metadata": { "annotations": annotations }, "spec": spec })).await

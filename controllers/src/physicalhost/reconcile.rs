@@ -337,7 +337,6 @@ fn next(requeue: Requeue, key: &Key, context: &Context, trail: &mut Trail) -> Re
         Requeue::Failed(Failure::Bmc) => return Err(ReconcileError::Bmc),
         Requeue::Growing(longest) => context.backoffs.failed(key.clone()).min(spread(longest)),
         Requeue::OnChange => {
-            context.backoffs.forget(key);
             trail.rest();
             return Ok(Action::await_change());
         }

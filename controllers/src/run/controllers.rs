@@ -14,7 +14,7 @@ use crate::{
     beskar7cluster, beskar7machine, beskar7machinetemplate,
     boot_server::Presenter,
     caches::{Caches, Feeds},
-    claim::{self, Register},
+    claim::{self, Claims, Register},
     clock,
     connection::{self, Identity},
     controller::{self, Reconciler, STUCK},
@@ -64,8 +64,10 @@ impl Controllers {
 
         let register = Arc::new(Register::default());
         let (wakes, freed) = claim::Wakes::new(feeds, register.clone());
-        let machines = self.start_machines(parts, client, &recorder, feeds, (&gate, &register, &freed));
-        let claims = self.start_claims(parts, client, &recorder, feeds, (register, freed));
+        let namespace = options.watch_namespace().map(str::to_owned);
+        let claims = Claims::new(client.clone(), namespace, caches.hosts.clone(), register.clone(), freed);
+        let machines = self.start_machines(parts, client, &recorder, feeds, (&gate, &register, &claims));
+        let claims = self.start_claims(parts, client, &recorder, feeds, (register, claims));
         let wakes = wakes.telling(beskar7machine::KIND, machines).telling(hostclaim::KIND, claims);
         self.tasks.spawn(wakes.run(self.stop.clone()));
         let (woken, changes) = feeds.hosts.changes_and_more();
@@ -139,7 +141,7 @@ impl Controllers {
         client: &Client,
         recorder: &Recorder,
         feeds: &Feeds,
-        (gate, register, freed): (&Gate, &Arc<Register>, &UnboundedSender<Key>),
+        (gate, register, claims): (&Gate, &Arc<Register>, &Claims),
     ) -> UnboundedSender<Key> {
         let controllers = &parts.options.controllers;
         let caches = feeds.caches();
@@ -160,13 +162,7 @@ impl Controllers {
             client.clone(),
             recorder.clone(),
             parts.metrics.clone(),
-            beskar7machine::Shared {
-                caches: caches.clone(),
-                register: register.clone(),
-                freed: freed.clone(),
-                workloads: clusters,
-                namespace: parts.options.watch_namespace().map(str::to_owned),
-            },
+            beskar7machine::Shared { caches: caches.clone(), claims: claims.clone(), workloads: clusters },
             (controllers.sync_period, controllers.release_timeout, parts.delivery()),
         );
         let stop = self.stop.clone();
@@ -183,7 +179,7 @@ impl Controllers {
         client: &Client,
         recorder: &Recorder,
         feeds: &Feeds,
-        (register, freed): (Arc<Register>, UnboundedSender<Key>),
+        (register, claims): (Arc<Register>, Claims),
     ) -> UnboundedSender<Key> {
         let controllers = &parts.options.controllers;
         let (caches, (keys, woken)) = (feeds.caches(), unbounded_channel());
@@ -191,12 +187,7 @@ impl Controllers {
             client.clone(),
             recorder.clone(),
             parts.metrics.clone(),
-            hostclaim::Shared {
-                caches: caches.clone(),
-                register: register.clone(),
-                freed,
-                namespace: parts.options.watch_namespace().map(str::to_owned),
-            },
+            hostclaim::Shared { caches: caches.clone(), claims },
             (controllers.sync_period, controllers.release_timeout, parts.delivery()),
         );
         let wakes = hostclaim::Wakes::new(feeds);

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use super::candidate::Candidate;
+
 /// Says in the annotation that the intent is being given up.
 const GIVEN_UP: &str = "given-up";
 /// Before the claim whose place it takes.
@@ -84,9 +86,29 @@ impl Intent {
         Some(Self { namespace: namespace.to_owned(), host: host.to_owned(), claim_id, renews, given_up })
     }
 
-    /// The same, given up.
+    /// To take a host that was chosen, under a claim ID that was never used.
     #[must_use]
-    pub(super) fn give_up(&self) -> Self {
+    pub fn take(host: &Candidate<'_>, fresh: ClaimId) -> Self {
+        Self {
+            namespace: host.namespace.to_owned(),
+            host: host.name.to_owned(),
+            claim_id: fresh,
+            renews: None,
+            given_up: false,
+        }
+    }
+
+    /// To take a new claim on the host that is held under this one, under a claim ID that was never used: another image is
+    /// wanted, or none. Only for a host whose machine was made ready under this intent: an intent names one claim before
+    /// it, and no more.
+    #[must_use]
+    pub fn renew(&self, fresh: ClaimId) -> Self {
+        Self { claim_id: fresh, renews: Some(self.claim_id.clone()), ..self.clone() }
+    }
+
+    /// The same, given up. Made at the `resourceVersion` of the consumer, like every intent.
+    #[must_use]
+    pub fn give_up(&self) -> Self {
         Self { given_up: true, ..self.clone() }
     }
 }

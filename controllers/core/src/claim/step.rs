@@ -48,7 +48,7 @@ pub enum Step {
     Look(Order),
     /// All is as it should be: the host is this consumer's.
     Bound,
-    /// It has no host: [`super::choose`] one, and write what [`intend`] says.
+    /// It has no host: [`super::choose`] one, and write the [`Intent`] to take it.
     Choose,
     /// On the consumer: this intent as annotation, and our finalizer, in one patch.
     WriteIntent(Intent, Why),
@@ -99,10 +99,6 @@ pub enum Wait {
 /// Why an intent is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Why {
-    /// This host was chosen.
-    Chosen,
-    /// The consumer wants something else of its host, from the beginning.
-    Renewing,
     /// Somebody took our finalizer off.
     FinalizerLost,
     /// Somebody took the annotation off, and this host says that it belongs here.
@@ -126,37 +122,6 @@ pub enum GivenUp {
     Lost,
     /// The consumer has another host already.
     HoldsAnother,
-    /// The platform team takes it back.
-    Revoked,
-}
-
-/// The intent to take a host that was chosen, under a claim ID that was never used.
-#[must_use]
-pub fn intend(host: &Candidate<'_>, fresh: ClaimId) -> Step {
-    let intent = Intent {
-        namespace: host.namespace.to_owned(),
-        host: host.name.to_owned(),
-        claim_id: fresh,
-        renews: None,
-        given_up: false,
-    };
-    Step::WriteIntent(intent, Why::Chosen)
-}
-
-/// Takes a new claim on the host that is held under this intent, under a claim ID that was never used: another image is
-/// wanted, or none. Only for a host whose machine was made ready under this intent: an intent names one claim before it,
-/// and no more.
-#[must_use]
-pub fn renew(intent: &Intent, fresh: ClaimId) -> Step {
-    let renews = Some(intent.claim_id.clone());
-    Step::WriteIntent(Intent { claim_id: fresh, renews, ..intent.clone() }, Why::Renewing)
-}
-
-/// Gives up a host that the consumer could keep: its policy was tightened, with `onRevoke: Release`. Made at the
-/// `resourceVersion` of the consumer, like every intent.
-#[must_use]
-pub fn revoke(intent: &Intent) -> Step {
-    give_up(intent, GivenUp::Revoked)
 }
 
 /// What a consumer does next, from what was read in this order. `referring` are the hosts whose `consumerRef` names it.

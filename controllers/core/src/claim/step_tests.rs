@@ -301,23 +301,19 @@ fn nothing_rests_on_the_wrong_order_or_the_wrong_host() {
 
 #[test]
 fn what_is_revoked_is_given_up_like_anything_else() {
-    assert_eq!(revoke(&Intent::parse(INTENT).unwrap()), giving_up(GivenUp::Revoked));
+    assert_eq!(Intent::parse(INTENT).unwrap().give_up(), Intent::parse(GIVEN_UP).unwrap());
 }
 
 #[test]
 fn an_intent_names_the_host_that_was_chosen() {
     let chosen = host("h", json!({}));
-    let expected = Step::WriteIntent(Intent::parse(INTENT).unwrap(), Why::Chosen);
-    assert_eq!(intend(&Candidate::new(&chosen), id()), expected);
+    assert_eq!(Intent::take(&Candidate::new(&chosen), id()), Intent::parse(INTENT).unwrap());
 }
 
 /// The intent to take a new claim on the host that is held under [`MINE`].
 fn renewing() -> (Intent, ClaimId) {
     let fresh = ClaimId::parse(OTHER).unwrap();
-    let Step::WriteIntent(intent, Why::Renewing) = renew(&Intent::parse(INTENT).unwrap(), fresh.clone())
-    else {
-        panic!("a renewal is an intent")
-    };
+    let intent = Intent::parse(INTENT).unwrap().renew(fresh.clone());
     (intent, fresh)
 }
 

@@ -65,6 +65,12 @@ pub fn is_released(host: &PhysicalHost) -> bool {
     }
 }
 
+/// Whether what is said of a host's power is its claim's, and goes with it. What people say of a machine's is theirs.
+#[must_use]
+pub fn power_is_the_claims(host: &PhysicalHost) -> bool {
+    host.spec.consumer_ref.as_ref().and_then(|holder| holder.kind.as_deref()) == Some("HostClaim")
+}
+
 /// How a boot can be seen, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Evidence {

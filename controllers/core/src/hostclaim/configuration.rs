@@ -1,6 +1,10 @@
 //! A claim's configuration: the Secrets that it names, and the names under which they are copied to where its host is.
 
-use beskar7_api::{HostClaim, conditions::claim as reasons, reference::NamespacedReference};
+use beskar7_api::{
+    HostClaim, PhysicalHost, annotations, conditions::claim as reasons, reference::NamespacedReference,
+};
+
+use crate::host::hold::annotation;
 
 /// A part of a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,9 +46,14 @@ impl Part {
         [self.key(), VALUE]
     }
 
-    /// The parts that the annotation on a host names.
+    /// The parts of which a host has copies.
     #[must_use]
-    pub fn parse_all(text: &str) -> Vec<Self> {
+    pub fn copied(host: &PhysicalHost) -> Vec<Self> {
+        annotation(host, annotations::COPIES).map(Self::parse_all).unwrap_or_default()
+    }
+
+    /// The parts that the annotation on a host names.
+    fn parse_all(text: &str) -> Vec<Self> {
         let named = |part: &Self| text.split_whitespace().any(|word| word == part.key());
         Self::ALL.into_iter().filter(named).collect()
     }

@@ -122,9 +122,7 @@ pub fn renewal(
         return None;
     }
     let intent = claim::Intent::parse(&annotation(consumer.intent)?)?;
-    let Step::WriteIntent(intent, Why::Renewing) = claim::renew(&intent, id(world.fresh_id()).clone()) else {
-        panic!("a renewal is an intent");
-    };
+    let intent = intent.renew(id(world.fresh_id()).clone());
     let renews = intent.renews.as_ref().filter(|_| mutant != Mutant::RenewsWithoutName).map(model_id);
     let (host, id) = (consumer.intent.host()?, model_id(&intent.claim_id));
     Some(Write::Renew { who, intent: Intent::Of { host, id, renews, given_up: false } })

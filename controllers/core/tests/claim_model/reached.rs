@@ -60,8 +60,6 @@ pub fn step(step: &Step) {
         Step::Look(_) => return,
         Step::Bound => "bound",
         Step::Choose => "choose",
-        // The model writes what it chooses by itself.
-        Step::WriteIntent(_, Why::Chosen | Why::Renewing) => return,
         Step::WriteIntent(_, Why::FinalizerLost) => "intent: finalizer lost",
         Step::WriteIntent(_, Why::Adopted) => "intent: adopted",
         Step::WriteIntent(_, Why::GivingUp(why)) => match why {
@@ -71,7 +69,7 @@ pub fn step(step: &Step) {
             GivenUp::Lost => "give up: lost",
             GivenUp::HoldsAnother => "give up: holds another",
             // There are no policies in the model.
-            GivenUp::NotAllowed | GivenUp::Revoked => return,
+            GivenUp::NotAllowed => return,
         },
         Step::DropIntent => "drop the intent",
         Step::LetGo => "let go",
