@@ -12,11 +12,12 @@ use reqwest::Response;
 use tokio::time::{sleep, timeout};
 use url::Url;
 
+use super::access::Access;
 use super::error::{UpstreamError, Why, shown, told};
 use super::partial::{self, First, Wrong};
 use super::pin::{Pin, Validator};
 use super::settings::Limits;
-use super::web::{Answer, Web};
+use super::web::Answer;
 use crate::source::{Chunks, SourceError, check};
 
 /// A pinned image behind its URL.
@@ -26,7 +27,7 @@ pub(crate) struct Remote {
 }
 
 struct Shared {
-    web: Arc<Web>,
+    access: Access,
     limits: Limits,
     url: Url,
     pin: Pin,
@@ -48,14 +49,39 @@ enum Broken {
 impl Remote {
     /// Asks for the first byte: its answer tells the size, what the image is pinned by, and whether ranges work, which
     /// HEAD does not, and which is refused for URLs that are signed for GET.
-    pub(crate) async fn open(web: Arc<Web>, limits: Limits, url: Url) -> Result<Self, UpstreamError> {
-        let opened = probe(&web, &url).await;
-        let (First { size, ranges }, validator, from) =
+    pub(crate) async fn open(access: Access, limits: Limits, url: Url) -> Result<Self, UpstreamError> {
+        let opened = probe(&access, &url).await;
+        let opened = opened.and_then(|probed| {
+            let validator = probed.validator.clone().ok_or(Why::NoValidator)?;
+            Ok((probed, validator))
+        });
+        let (probed, validator) =
             opened.map_err(|why| UpstreamError::Unreadable { what: shown(&url), why })?;
-        let landed = Mutex::new((from != url).then_some(from));
-        let pin = Pin::new(&url, validator, size);
-        let conditional = AtomicBool::new(true);
-        Ok(Self { shared: Arc::new(Shared { web, limits, url, pin, ranges, landed, conditional }) })
+        let pin = Pin::new(&url, validator, probed.first.size);
+        Ok(Self::new(access, limits, url, pin, probed))
+    }
+
+    /// The same for a URL that asks for one content by its digest. How large that is must be known.
+    pub(crate) async fn open_content(
+        access: Access,
+        limits: Limits,
+        url: Url,
+        digest: String,
+        size: u64,
+    ) -> Result<Self, UpstreamError> {
+        let opened = probe(&access, &url).await.and_then(|probed| match probed.first.size {
+            given if given == size => Ok(probed),
+            given => Err(Why::Answer(format!("it has {given} bytes there, and should have {size}"))),
+        });
+        let probed = opened.map_err(|why| UpstreamError::Unreadable { what: shown(&url), why })?;
+        let pin = Pin::new(&url, Validator::Content(digest), size);
+        Ok(Self::new(access, limits, url, pin, probed))
+    }
+
+    fn new(access: Access, limits: Limits, url: Url, pin: Pin, probed: Probed) -> Self {
+        let landed = Mutex::new((probed.from != url).then_some(probed.from));
+        let (ranges, conditional) = (probed.first.ranges, AtomicBool::new(true));
+        Self { shared: Arc::new(Shared { access, limits, url, pin, ranges, landed, conditional }) }
     }
 
     pub(crate) fn pin(&self) -> &Pin {
@@ -104,12 +130,12 @@ impl Remote {
     async fn send(&self, headers: &[(HeaderName, String)]) -> Result<Answer, Why> {
         let landed = self.landed().clone();
         if let Some(landed) = landed {
-            match self.shared.web.get(&landed, headers).await {
+            match self.shared.access.get(&landed, headers).await {
                 Ok(answer) if !answer.response.status().is_client_error() => return Ok(answer),
                 Ok(_) | Err(_) => *self.landed() = None,
             }
         }
-        let answer = self.shared.web.get(&self.shared.url, headers).await?;
+        let answer = self.shared.access.get(&self.shared.url, headers).await?;
         if answer.from != self.shared.url {
             *self.landed() = Some(answer.from.clone());
         }
@@ -128,9 +154,10 @@ impl Remote {
             Err(wrong) => return Err(self.broken(wrong)),
         }
         // It has changed, or the server can't compare what it gave itself: then the answers alone must tell.
-        let (first, validator, _) =
-            probe(&self.shared.web, &self.shared.url).await.map_err(|why| self.broken(Wrong::Other(why)))?;
-        if first.size != self.pin().size() || validator != *self.pin().validator() {
+        let probed = probe(&self.shared.access, &self.shared.url)
+            .await
+            .map_err(|why| self.broken(Wrong::Other(why)))?;
+        if !probed.is(self.pin()) {
             return Err(self.broken(Wrong::Changed));
         }
         self.shared.conditional.store(false, Ordering::Relaxed);
@@ -164,11 +191,29 @@ impl fmt::Debug for Remote {
     }
 }
 
-async fn probe(web: &Web, url: &Url) -> Result<(First, Validator, Url), Why> {
-    let Answer { response, from } = web.get(url, &[(RANGE, "bytes=0-0".to_owned())]).await?;
+/// What is behind a URL now.
+struct Probed {
+    first: First,
+    validator: Option<Validator>,
+    from: Url,
+}
+
+impl Probed {
+    fn is(&self, pin: &Pin) -> bool {
+        let same = match pin.validator() {
+            Validator::Content(_) => true,
+            pinned @ (Validator::Strong(_) | Validator::Modified(_) | Validator::Weak(_)) => {
+                self.validator.as_ref() == Some(pinned)
+            }
+        };
+        same && self.first.size == pin.size()
+    }
+}
+
+async fn probe(access: &Access, url: &Url) -> Result<Probed, Why> {
+    let Answer { response, from } = access.get(url, &[(RANGE, "bytes=0-0".to_owned())]).await?;
     let first = partial::first(response.status(), response.headers())?;
-    let validator = Validator::of(response.headers()).ok_or(Why::NoValidator)?;
-    Ok((first, validator, from))
+    Ok(Probed { first, validator: Validator::of(response.headers()), from })
 }
 
 /// A body that is being read.
