@@ -9,6 +9,7 @@
 
 pub mod artifacts;
 pub mod capability;
+mod datagrams;
 pub mod delivery;
 pub mod dhcp;
 pub mod form;
