@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use beskar7_boot::artifacts::{Architecture, ArtifactError, Artifacts, BootImage};
 use beskar7_boot::source::read;
@@ -134,6 +135,12 @@ async fn a_part_that_is_not_what_its_digest_says_is_found_out_and_not_kept() {
     lying.store(false, Ordering::SeqCst);
     let fresh = Artifacts::new(upstreams);
     amd64(&fresh, &server, ":1").await.unwrap().kernel.unwrap().verify().await.unwrap();
+    artifact.verify().await.unwrap_err();
+    // After a while it is asked again.
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(301)).await;
+    tokio::time::resume();
+    artifact.verify().await.unwrap();
 }
 
 #[tokio::test]

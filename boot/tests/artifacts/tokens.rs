@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use axum::body::Body;
+use axum::http::Response;
 use beskar7_boot::artifacts::{Architecture, ArtifactError, Artifacts, BootImage};
 use beskar7_boot::source::read;
 use beskar7_boot::upstream::{UpstreamSettings, Upstreams};
@@ -17,7 +19,7 @@ const SCOPE: &str = "repository:boot/image:pull";
 async fn guarded(
     realm: String,
     latest: Arc<AtomicUsize>,
-    answer: impl Fn(&Asked) -> axum::http::Response<axum::body::Body> + Send + Sync + 'static,
+    answer: impl Fn(&Asked) -> Response<Body> + Send + Sync + 'static,
 ) -> MockServer {
     MockServer::start(move |asked| {
         let expected = format!("Bearer secret-{}", latest.load(Ordering::SeqCst));
