@@ -34,7 +34,7 @@ impl Registry {
         let directory = tempfile::tempdir().context("a directory for the registry's log")?;
         let process = Command::new("registry", tools.path(Tool::Registry)?)
             .args(["-port", "0"])
-            .spawn(&directory.path().join("registry.log"))?;
+            .spawn(directory.path().join("registry.log"))?;
         let port = until("the registry's port", START_LIMIT, || async {
             if let Err(error) = process.check() {
                 return Ok(Seen::Never(error));
