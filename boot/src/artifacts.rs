@@ -174,3 +174,18 @@ pub fn is_url(image: &str) -> bool {
         |scheme: &str| image.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme));
     begins("http://") || begins("https://")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_told_from_references() {
+        for url in ["http://a.test/x", "https://a.test/x", "HTTPS://a.test/x", "http://"] {
+            assert!(is_url(url), "{url}");
+        }
+        for reference in ["foo:latest", "oci://a.test/x", "http:5000/x", "https", "", "\u{e9}://a.test/x"] {
+            assert!(!is_url(reference), "{reference}");
+        }
+    }
+}
