@@ -4,6 +4,7 @@
 
 mod architecture;
 mod artifact;
+mod boot_image;
 mod digest;
 mod error;
 mod layers;
@@ -21,11 +22,10 @@ use url::Url;
 pub use self::architecture::Architecture;
 pub use self::artifact::Artifact;
 use self::artifact::Verified;
+pub use self::boot_image::BootImage;
 pub use self::digest::{Algorithm, Digest, DigestError};
 pub use self::error::ArtifactError;
-use self::layers::Parts;
 pub use self::located::{Blob, Located};
-use self::manifest::Descriptor;
 use self::memory::Memory;
 use self::reference::Version;
 pub use self::reference::{Reference, ReferenceError, Repository};
@@ -39,25 +39,6 @@ const IMAGES: usize = 256;
 const REPOSITORIES: usize = 256;
 /// How long an image is taken for granted: the registry may lose it.
 const FRESH: Duration = Duration::from_secs(300);
-/// How many layers of an image of no use are named.
-const SHOWN: usize = 5;
-
-/// What an image in a registry holds for a machine. There is at least one of kernel, initramfs, root and program.
-#[derive(Debug, Clone)]
-pub struct BootImage {
-    /// The kernel.
-    pub kernel: Option<Artifact>,
-    /// The initial ramdisks, in the order in which the kernel gets them.
-    pub initramfs: Vec<Artifact>,
-    /// The root file system, a squashfs.
-    pub root: Option<Artifact>,
-    /// Kernel, ramdisk and command line in one EFI program (a unified kernel image).
-    pub program: Option<Artifact>,
-    /// The digest of the manifest for the machine's architecture.
-    pub digest: String,
-    /// The kernel parameters that the image wants.
-    pub command_line: Option<String>,
-}
 
 /// What an image was found to be: by its repository, the digest of what its reference stands for, and architecture.
 type Images = Memory<(Repository, Digest, Architecture), BootImage>;
@@ -134,28 +115,7 @@ impl Artifacts {
             return Ok(known);
         }
         let key = (image.repository().clone(), top.digest.clone(), architecture);
-        let (digest, manifest) = resolve.manifest(top).await?;
-        let parts = Parts::of(&manifest.layers).map_err(|why| resolve.unusable(why))?;
-        if parts.is_empty() {
-            return Err(nothing_to_boot(&image, &manifest.layers));
-        }
-        let open = async |layer: Option<&Descriptor>| match layer {
-            Some(layer) => self.layer(&resolve, &registry, layer).await.map(Some),
-            None => Ok(None),
-        };
-        let kernel = open(parts.kernel).await?;
-        let mut initramfs = Vec::new();
-        for layer in &parts.initramfs {
-            initramfs.push(self.layer(&resolve, &registry, layer).await?);
-        }
-        let found = BootImage {
-            kernel,
-            initramfs,
-            root: open(parts.root).await?,
-            program: open(parts.program).await?,
-            digest: digest.to_string(),
-            command_line: resolve.command_line(&manifest, &parts).await?,
-        };
+        let found = self.assemble(&resolve, top).await?;
         self.images.put(key, found.clone());
         Ok(found)
     }
@@ -192,17 +152,6 @@ impl Artifacts {
         Ok(artifact)
     }
 
-    async fn layer(
-        &self,
-        resolve: &Resolve<'_>,
-        registry: &Arc<Registry>,
-        layer: &Descriptor,
-    ) -> Result<Artifact, ArtifactError> {
-        let digest = layer.digest().map_err(|why| resolve.unusable(why))?;
-        let repository = resolve.image.repository().clone();
-        self.blob_from(registry, &Blob { repository, digest, size: layer.size }).await
-    }
-
     /// A repository, with the token that it may have given before.
     fn registry(&self, repository: &Repository) -> Result<Arc<Registry>, ArtifactError> {
         let base = repository.base(self.upstreams.allows_loopback()).map_err(ArtifactError::Reference)?;
@@ -218,17 +167,25 @@ impl Artifacts {
     }
 }
 
-fn nothing_to_boot(image: &Reference, layers: &[Descriptor]) -> ArtifactError {
-    let mut there: Vec<String> = layers.iter().take(SHOWN).map(Descriptor::shown).collect();
-    there.dedup();
-    let there = if there.is_empty() { "nothing".to_owned() } else { there.join(", ") };
-    ArtifactError::NothingToBoot { image: image.to_string(), there }
-}
-
 /// Whether an image is a file behind a URL; else it is the reference of one in a registry.
 #[must_use]
 pub fn is_url(image: &str) -> bool {
     let begins =
         |scheme: &str| image.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme));
     begins("http://") || begins("https://")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_told_from_references() {
+        for url in ["http://a.test/x", "https://a.test/x", "HTTPS://a.test/x", "http://"] {
+            assert!(is_url(url), "{url}");
+        }
+        for reference in ["foo:latest", "oci://a.test/x", "http:5000/x", "https", "", "\u{e9}://a.test/x"] {
+            assert!(!is_url(reference), "{reference}");
+        }
+    }
 }

@@ -101,7 +101,8 @@ impl Digest {
     }
 
     /// The SHA-256 of bytes.
-    pub(crate) fn sha256(bytes: &[u8]) -> Self {
+    #[must_use]
+    pub fn sha256(bytes: &[u8]) -> Self {
         let mut hasher = Hasher::new(Algorithm::Sha256);
         hasher.update(bytes);
         hasher.finish()

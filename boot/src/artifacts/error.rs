@@ -37,7 +37,7 @@ pub enum ArtifactError {
     /// A registry wants to know who asks.
     #[error(
         "{image} can't be had from its registry without credentials. Let everybody read it there, or put a copy \
-         where everybody may"
+         where everybody may; many registries say the same of an image that they don't have"
     )]
     Private {
         /// The image.

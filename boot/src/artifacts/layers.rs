@@ -101,8 +101,7 @@ const BESIDE: [&str; 16] = [
 
 fn by_name(layer: &Descriptor) -> Option<Part> {
     // Nothing is unpacked here: what is served is what is in the registry.
-    let packed = ["+gzip", "+zstd"].iter().any(|end| layer.media_type.ends_with(end));
-    if packed || layer.media_type.contains(".tar") {
+    if [".gzip", "+gzip", "+zstd"].iter().any(|end| layer.media_type.ends_with(end)) {
         return None;
     }
     let name = layer.file_name()?.to_ascii_lowercase();

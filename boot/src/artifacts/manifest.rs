@@ -17,6 +17,9 @@ pub(super) const ACCEPT: &str = "application/vnd.oci.image.index.v1+json, \
 
 /// How many manifests an index may list, and layers a manifest.
 const ENTRIES: usize = 512;
+/// How much of what others wrote is repeated to people.
+const PRINTED: usize = 80;
+const LISTED: usize = 8;
 /// How Garden Linux names what boots from the network, in an index that knows no platforms.
 const GARDEN_LINUX_NETWORK_BOOT: &str = "metal_pxe";
 
@@ -67,7 +70,7 @@ struct Document {
 /// Reads a document. The error says what is wrong with it.
 pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, String> {
     let document: Document = serde_json::from_slice(bytes)
-        .map_err(|error| format!("what its registry gives is no manifest: {error}"))?;
+        .map_err(|error| format!("what its registry gives is no manifest, {}", place(&error)))?;
     match (document.manifests, document.layers) {
         (Some(manifests), None) => Ok(Parsed::Index(counted(manifests, "manifests")?)),
         (None, Some(layers)) => {
@@ -86,6 +89,11 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, String> {
     }
 }
 
+/// Where a document stops making sense. What stands there is left out: it may be anything, and long.
+pub(super) fn place(error: &serde_json::Error) -> String {
+    format!("as far as line {}, column {} shows", error.line(), error.column())
+}
+
 fn counted(entries: Vec<Descriptor>, what: &str) -> Result<Vec<Descriptor>, String> {
     if entries.len() <= ENTRIES {
         return Ok(entries);
@@ -95,8 +103,9 @@ fn counted(entries: Vec<Descriptor>, what: &str) -> Result<Vec<Descriptor>, Stri
 
 impl Manifest {
     /// What it says that it is for, if it says so, and that is something else.
-    pub(super) fn other_architecture(&self, wanted: Architecture) -> Option<&str> {
-        annotation(&self.annotations, "architecture").filter(|given| !wanted.is_named(given))
+    pub(super) fn other_architecture(&self, wanted: Architecture) -> Option<String> {
+        let given = annotation(&self.annotations, "architecture").filter(|given| !wanted.is_named(given));
+        given.map(printable)
     }
 }
 
@@ -115,10 +124,8 @@ impl Descriptor {
 
     /// As people are told: by its file, or by its type.
     pub(super) fn shown(&self) -> String {
-        let name = self.file_name().unwrap_or(&self.media_type);
-        let printable =
-            name.chars().filter(|character| !character.is_control()).take(100).collect::<String>();
-        if printable.is_empty() { "a layer without a name".to_owned() } else { printable }
+        let name = printable(self.file_name().unwrap_or(&self.media_type));
+        if name.is_empty() { "a layer without a name".to_owned() } else { name }
     }
 
     fn is_for(&self, wanted: Architecture) -> bool {
@@ -132,11 +139,16 @@ impl Descriptor {
     }
 
     fn platform(&self) -> String {
-        let given = self.platform.as_ref();
-        let platform = given.map(|platform| format!("{}/{}", platform.os, platform.architecture));
-        let printable = |text: String| text.chars().filter(|c| c.is_ascii_graphic()).take(40).collect();
-        platform.map_or_else(|| "no platform in particular".to_owned(), printable)
+        match &self.platform {
+            Some(platform) => printable(&format!("{}/{}", platform.os, platform.architecture)),
+            None => "no platform in particular".to_owned(),
+        }
     }
+}
+
+/// What somebody else wrote, as far as it can be shown to people.
+fn printable(text: &str) -> String {
+    text.chars().filter(|character| !character.is_control()).take(PRINTED).collect()
 }
 
 fn annotation<'a>(annotations: &'a Annotations, name: &str) -> Option<&'a str> {
@@ -167,6 +179,7 @@ pub(super) fn choose(entries: &[Descriptor], wanted: Architecture) -> Result<&De
         let mut there: Vec<String> = entries.iter().map(Descriptor::platform).collect();
         there.sort();
         there.dedup();
+        there.truncate(LISTED);
         if there.is_empty() { "nothing at all".to_owned() } else { there.join(", ") }
     })
 }

@@ -42,23 +42,17 @@ impl<K: Eq + Hash + Clone, V: Clone> Memory<K, V> {
     }
 
     pub(crate) fn put(&self, key: K, value: V) {
-        let mut known = self.known();
-        let used = known.tick();
-        known.entries.insert(key, Entry { value, since: Instant::now(), used });
-        while known.entries.len() > self.room {
-            let oldest = known.entries.iter().min_by_key(|(_, entry)| entry.used);
-            let Some(oldest) = oldest.map(|(key, _)| key.clone()) else { break };
-            known.entries.remove(&oldest);
-        }
+        self.known().insert(key, value, self.room);
     }
 
     /// What is known, or what is made now.
     pub(crate) fn get_or_put(&self, key: K, make: impl FnOnce() -> V) -> V {
-        if let Some(entry) = self.known().used(&key) {
+        let mut known = self.known();
+        if let Some(entry) = known.used(&key) {
             return entry.value.clone();
         }
         let value = make();
-        self.put(key, value.clone());
+        known.insert(key, value.clone(), self.room);
         value
     }
 
@@ -71,7 +65,17 @@ impl<K: Eq + Hash + Clone, V: Clone> Memory<K, V> {
     }
 }
 
-impl<K: Eq + Hash, V> Known<K, V> {
+impl<K: Eq + Hash + Clone, V> Known<K, V> {
+    fn insert(&mut self, key: K, value: V, room: usize) {
+        let used = self.tick();
+        self.entries.insert(key, Entry { value, since: Instant::now(), used });
+        while self.entries.len() > room {
+            let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used);
+            let Some(oldest) = oldest.map(|(key, _)| key.clone()) else { break };
+            self.entries.remove(&oldest);
+        }
+    }
+
     fn tick(&mut self) -> u64 {
         self.clock = self.clock.saturating_add(1);
         self.clock

@@ -1,5 +1,7 @@
 //! From an image's reference to the manifest for a machine: fetched, compared with its digest, chosen.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 
 use super::architecture::Architecture;
@@ -21,7 +23,7 @@ const IRONCORE_CONFIG: &str = "application/vnd.ironcore.image.config.v1+json";
 
 /// An image that is being looked at.
 pub(super) struct Resolve<'a> {
-    pub registry: &'a Registry,
+    pub registry: &'a Arc<Registry>,
     pub image: &'a Reference,
     pub architecture: Architecture,
 }
@@ -83,8 +85,9 @@ impl Resolve<'_> {
         let text = match (parts.command_line, config) {
             (Some(layer), _) => Some(self.text(layer).await?),
             (None, Some(config)) => {
-                let config: Config = serde_json::from_str(&self.text(config).await?)
-                    .map_err(|error| self.unusable(format!("its configuration can't be read: {error}")))?;
+                let config: Config = serde_json::from_str(&self.text(config).await?).map_err(|error| {
+                    self.unusable(format!("its configuration is none, {}", manifest::place(&error)))
+                })?;
                 config.command_line
             }
             (None, None) => None,

@@ -135,6 +135,8 @@ mod tests {
         let base = Pin::new(&url("https://a.test/x.iso"), strong("\"1\""), 7);
         // Written down: it must not change from one version to the next, or replicas of two versions would disagree.
         assert_eq!(base.to_string(), "49d56f872018d6f5");
+        let content = Validator::Content("sha256:00".to_owned());
+        assert_eq!(Pin::new(&url("https://a.test/x.iso"), content, 7).to_string(), "eaeb85ea8ace61c0");
         for same in ["https://a.test/x.iso", "https://me:secret@a.test/x.iso", "https://A.test:443/x.iso#y"] {
             assert_eq!(Pin::new(&url(same), strong("\"1\""), 7).to_string(), base.to_string(), "{same}");
         }

@@ -142,3 +142,51 @@ impl fmt::Debug for Registry {
         write!(f, "Registry({})", self.base)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::upstream::settings::UpstreamSettings;
+
+    fn asked(registry: &str, realm: &str, scope: Option<&str>) -> Result<String, String> {
+        let web = Arc::new(Web::new(&UpstreamSettings::default()).unwrap());
+        let registry = Registry::new(web, &registry.parse().unwrap(), "a/b");
+        let scope = scope.map(str::to_owned);
+        let challenge = Challenge { realm: realm.to_owned(), service: Some("c".to_owned()), scope };
+        registry.token_url(&challenge).map(String::from).map_err(|why| why.to_string())
+    }
+
+    #[test]
+    fn a_token_is_asked_for_where_nobody_on_the_way_can_read_it() {
+        let own = "scope=repository%3Aa%2Fb%3Apull";
+        for (registry, realm, scope, expected) in [
+            ("https://r.test/", "https://t.test/t", None, Ok(format!("https://t.test/t?service=c&{own}"))),
+            ("http://r.test/", "http://t.test/t", None, Ok(format!("http://t.test/t?service=c&{own}"))),
+            (
+                "https://r.test/",
+                "https://t.test/t?x=y",
+                Some("d e"),
+                Ok("https://t.test/t?x=y&service=c&scope=d&scope=e".to_owned()),
+            ),
+            ("https://r.test/", "http://t.test/t", None, Err("anybody on the way could read it")),
+            ("https://r.test/", "https://me:secret@t.test/t", None, Err("in somebody else's name")),
+            ("https://r.test/", "https://me@t.test/t", None, Err("in somebody else's name")),
+            ("https://r.test/", "/t", None, Err("does not say where from")),
+        ] {
+            match (asked(registry, realm, scope), expected) {
+                (Ok(url), Ok(expected)) => assert_eq!(url, expected),
+                (Err(told), Err(said)) => {
+                    assert!(told.contains(said) && !told.contains("secret"), "{realm}: {told}");
+                }
+                (found, expected) => panic!("{realm}: {found:?} instead of {expected:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn blobs_are_asked_for_at_the_registry() {
+        let web = Arc::new(Web::new(&UpstreamSettings::default()).unwrap());
+        let registry = Registry::new(web, &"https://r.test:5000/".parse().unwrap(), "a/b");
+        assert_eq!(registry.blob("sha256:00").as_str(), "https://r.test:5000/v2/a/b/blobs/sha256:00");
+    }
+}

@@ -1,20 +1,24 @@
 //! A pinned image behind its URL: every read is asked for by range, checked, and resumed where it broke off.
 
+mod probe;
+mod read;
+
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::Bytes;
 use futures::{StreamExt as _, stream};
 use http::header::{HeaderName, RANGE};
 use reqwest::Response;
-use tokio::time::{sleep, timeout};
 use url::Url;
 
+use self::probe::{Probed, probe};
+pub(crate) use self::read::Body;
+use self::read::Read;
 use super::access::Access;
-use super::error::{UpstreamError, Why, shown, told};
-use super::partial::{self, First, Wrong};
+use super::error::{UpstreamError, Why, shown};
+use super::partial::{self, Wrong};
 use super::pin::{Pin, Validator};
 use super::settings::Limits;
 use super::web::Answer;
@@ -102,7 +106,7 @@ impl Remote {
         if let Err(error) = check(&range, self.pin().size()) {
             return stream::once(async { Err(error) }).boxed();
         }
-        let read = Read { remote: self.clone(), left: range, body: None, resumed: 0 };
+        let read = Read::new(self.clone(), range);
         stream::try_unfold(read, |mut read| async move { Ok(read.next().await?.map(|chunk| (chunk, read))) })
             .boxed()
     }
@@ -118,7 +122,7 @@ impl Remote {
             Wrong::Changed | Wrong::Condition => SourceError::Changed(self.name()),
             Wrong::Other(why) => self.unreadable(&why),
         })?;
-        Ok(Body { response, remote: self.clone() })
+        Ok(Body::new(response, self.clone()))
     }
 
     fn unreadable(&self, why: &Why) -> SourceError {
@@ -188,112 +192,5 @@ impl Remote {
 impl fmt::Debug for Remote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Remote({}, {:?})", self.name(), self.pin())
-    }
-}
-
-/// What is behind a URL now.
-struct Probed {
-    first: First,
-    validator: Option<Validator>,
-    from: Url,
-}
-
-impl Probed {
-    fn is(&self, pin: &Pin) -> bool {
-        let same = match pin.validator() {
-            Validator::Content(_) => true,
-            pinned @ (Validator::Strong(_) | Validator::Modified(_) | Validator::Weak(_)) => {
-                self.validator.as_ref() == Some(pinned)
-            }
-        };
-        same && self.first.size == pin.size()
-    }
-}
-
-async fn probe(access: &Access, url: &Url) -> Result<Probed, Why> {
-    let Answer { response, from } = access.get(url, &[(RANGE, "bytes=0-0".to_owned())]).await?;
-    let first = partial::first(response.status(), response.headers())?;
-    Ok(Probed { first, validator: Validator::of(response.headers()), from })
-}
-
-/// A body that is being read.
-pub(crate) struct Body {
-    response: Response,
-    remote: Remote,
-}
-
-impl Body {
-    /// The next bytes; `None` at the end, which may be early.
-    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Why> {
-        let stall = self.remote.shared.limits.stall;
-        match timeout(stall, self.response.chunk()).await {
-            Ok(Ok(chunk)) => Ok(chunk),
-            Ok(Err(error)) => Err(Why::Unreachable(told(error))),
-            Err(_) => {
-                let waited = stall.as_secs_f64();
-                Err(Why::Unreachable(format!("the server sent nothing for {waited} s")))
-            }
-        }
-    }
-}
-
-/// One read of a range, over as many requests as it takes.
-struct Read {
-    remote: Remote,
-    left: Range<u64>,
-    body: Option<Body>,
-    resumed: u32,
-}
-
-impl Read {
-    async fn next(&mut self) -> Result<Option<Bytes>, SourceError> {
-        while !self.left.is_empty() {
-            match self.attempt().await {
-                Ok(chunk) => return Ok(Some(chunk)),
-                Err(Broken::Lasting(error)) => return Err(error),
-                Err(Broken::Passing(why)) => self.resume(&why).await?,
-            }
-        }
-        Ok(None)
-    }
-
-    async fn attempt(&mut self) -> Result<Bytes, Broken> {
-        let body = match &mut self.body {
-            Some(body) => body,
-            None => {
-                let response = self.remote.ask(&self.left).await?;
-                self.body.insert(Body { response, remote: self.remote.clone() })
-            }
-        };
-        loop {
-            let Some(chunk) = body.next().await.map_err(Broken::Passing)? else {
-                let missing = self.left.end.saturating_sub(self.left.start);
-                let why = format!("the server ended its answer {missing} bytes too early");
-                return Err(Broken::Passing(Why::Unreachable(why)));
-            };
-            if chunk.is_empty() {
-                continue;
-            }
-            let after = self.left.start.saturating_add(chunk.len() as u64);
-            if after > self.left.end {
-                let why = Why::Answer("the server sent more than was asked for".to_owned());
-                return Err(Broken::Lasting(self.remote.unreadable(&why)));
-            }
-            self.left.start = after;
-            return Ok(chunk);
-        }
-    }
-
-    async fn resume(&mut self, why: &Why) -> Result<(), SourceError> {
-        self.body = None;
-        let limits = self.remote.shared.limits;
-        if self.resumed >= limits.resumes {
-            return Err(self.remote.unreadable(why));
-        }
-        let image = self.remote.name();
-        tracing::debug!(image, at = self.left.start, %why, "a read broke off and is resumed");
-        sleep(limits.pause.saturating_mul(1 << self.resumed.min(10))).await;
-        self.resumed = self.resumed.saturating_add(1);
-        Ok(())
     }
 }
