@@ -17,6 +17,8 @@ pub const NAMESPACE: &str = "beskar7-system";
 
 /// The service account of the manager's Deployment.
 pub const SERVICE_ACCOUNT: &str = "beskar7-controller-manager";
+/// The service account of a boot server by itself.
+pub const BOOT_SERVICE_ACCOUNT: &str = "beskar7-boot-server";
 
 const START_LIMIT: Duration = Duration::from_secs(60);
 
@@ -32,6 +34,8 @@ pub struct Options {
     pub program: PathBuf,
     /// Whether it takes the lease before it works.
     pub leader_elect: bool,
+    /// Whose rights it has.
+    pub service_account: &'static str,
     /// Whether it serves configurations and images to hosts, and reads images from loopback.
     pub boot_server: bool,
     /// What hosts call this machine, whose boot server they reach.
@@ -48,6 +52,7 @@ impl Default for Options {
             name: "manager".to_owned(),
             program: workspace::manager_program(),
             leader_elect: true,
+            service_account: SERVICE_ACCOUNT,
             boot_server: false,
             boot_host: "127.0.0.1".to_owned(),
             flags: Vec::new(),
@@ -77,7 +82,7 @@ impl Manager {
     /// Starts it without waiting: for those who expect it to fail, or to wait
     /// for the lease.
     pub async fn spawn(plane: &ControlPlane, options: &Options) -> Result<Self> {
-        let kubeconfig = plane.kubeconfig_for_service_account(NAMESPACE, SERVICE_ACCOUNT).await?;
+        let kubeconfig = plane.kubeconfig_for_service_account(NAMESPACE, options.service_account).await?;
         let mut attempt = 1;
         loop {
             let (health, diagnostics) = (Port::reserve()?, Port::reserve()?);

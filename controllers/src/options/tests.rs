@@ -88,6 +88,13 @@ fn what_cannot_work_is_refused_with_what_to_write() {
         (&["--boot-url=http://"], "not an absolute http or https URL"),
         (&["--boot-url=http://b/?x=1"], "not an absolute http or https URL"),
         (&["--boot-url=http://b", "--boot-bind-address=0"], "--boot-bind-address is 0"),
+        (&["--boot-only"], "--boot-only needs --boot-url"),
+        (&["--dhcp=proxy", "--ipxe-dir=/i"], "--dhcp needs --boot-url"),
+        (&["--dhcp=proxy", "--boot-url=http://b"], "--dhcp needs --ipxe-dir"),
+        (&["--dhcp=relay"], "possible values: off, proxy, reservations"),
+        (&["--boot-url=http://b", "--dhcp-advertise-address=::1"], "is not an IPv4 address"),
+        (&["--tftp-bind-address=[::1]:69"], "TFTP is served by IPv4 only"),
+        (&["--boot-only", "--boot-url=http://b", "--leader-elect"], "nothing to elect a leader for"),
         (&["--boot-url=https://b", "--boot-tls-cert-file=/c"], "belong together"),
         (&["--boot-url=http://b", "--boot-tls-cert-file=/c", "--boot-tls-key-file=/k"], "write https"),
         (&["--boot-url=http://b", "--artifact-hosts=a b"], "--artifact-hosts"),
@@ -133,6 +140,14 @@ fn good_urls_and_addresses_are_accepted() {
     }
     let options = ok(&["--boot-url=https://b", "--boot-tls-cert-file=/c", "--boot-tls-key-file=/k"]);
     assert_eq!(options.boot_certificate(), Some((Path::new("/c"), Path::new("/k"))));
+    let network =
+        ["--boot-url=http://b", "--dhcp=reservations", "--ipxe-dir=/i", "--dhcp-interfaces=eth1, eth2"];
+    let options = ok(&network);
+    assert_eq!((options.boot.dhcp, options.dhcp_advertised()), (DhcpMode::Reservations, None));
+    assert_eq!(options.dhcp_interfaces(), ["eth1", "eth2"]);
+    assert_eq!(options.tftp_address(), "0.0.0.0:69".parse().ok());
+    assert_eq!(ok(&[&network[..], &["--tftp-bind-address=0"]].concat()).tftp_address(), None);
+    assert_eq!(ok(&["--boot-url=http://b"]).tftp_address(), None, "there is nothing to give out");
     let options = ok(&["--artifact-hosts=a.example.org,*.b.org", "--artifact-cache-dir=/d"]);
     assert_eq!(options.boot.artifact_hosts.iter().flatten().count(), 2);
     assert_eq!((options.artifact_cache_dir(), ok(&[]).artifact_cache_dir()), (Some(Path::new("/d")), None));

@@ -9,10 +9,12 @@ use beskar7_api::host_boot_configuration::BootConfigurationState;
 use beskar7_api::physical_host::PowerState;
 use beskar7_api::{DHCPReservation, HostBootConfiguration, HostState, PhysicalHost, annotations};
 use beskar7_boot::capability::Purpose;
+use beskar7_e2e::manager::{BOOT_SERVICE_ACCOUNT, Manager};
 use beskar7_e2e::ranges::Ranges;
 use beskar7_e2e::registry::Registry;
 use beskar7_e2e::tools::Tools;
 use beskar7_e2e::wait::{self, Seen};
+use beskar7_e2e::workspace;
 use beskar7_redfish_sim::machine::boot::{OverrideEnabled, Target};
 use beskar7_redfish_sim::machine::log::Action;
 use bytes::Bytes;
@@ -306,5 +308,57 @@ async fn a_machine_of_a_cluster_boots_from_the_network_in_every_mode() -> Result
         })
         .await?;
     }
+    site.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_boot_server_by_itself_serves_while_the_api_server_is_away_but_no_secret() -> Result<()> {
+    let mut site = Site::open_serving(&FLAGS, Ipv4Addr::new(127, 81, 3, 1), 1, |_| host()).await?;
+    // As its DaemonSet has it: its own rights, and no controllers.
+    let manifests = workspace::root().join("config/boot");
+    site.plane.kubectl(&["apply", "-k", &manifests.to_string_lossy()]).await?.success()?;
+    let mut options = alone("boot-only", &["--boot-only"]);
+    (options.boot_server, options.service_account) = (true, BOOT_SERVICE_ACCOUNT);
+    let boot_only = Manager::start(&site.plane, &options).await?;
+    let files = Ranges::start().await?;
+    let kernel = files.put("127.0.0.1", "kernel", Arc::new(Bytes::from(vec![7; 70_000])));
+    let spec = json!({"spec": {
+        "provisioningMode": "iPXE", "imageURL": null, "kernel": kernel, "osFamily": "other",
+        "kernelArgs": ["b7.config={{configURL}}/user-data"],
+    }});
+    make_machine(&site.client, "one", &site.image, &json!({}), &spec).await?;
+    let booting = until_booting(&site).await?;
+    let claim = booting.spec.claim_id.clone().context("no claim")?;
+    let by_itself = boot_only.boot_url().context("no boot server")?;
+    let machine = Loader::new(&site.client, &by_itself, &claim).await?;
+    let script = machine.until_script("kernel --name").await?;
+    let configuration = machine.url(Purpose::Configuration, "user-data");
+    ensure!(script.contains(configuration.trim_end_matches("/user-data")), "it names where it is itself");
+
+    site.plane.stop_api_server().await?;
+    ensure!(machine.script().await? == script, "the script is there");
+    let (_, fetched) = machine.fetch_all(&script).await?;
+    ensure!(fetched == [vec![7; 70_000]]);
+    let (status, body) = machine.get(&configuration).await?;
+    ensure!(status == StatusCode::SERVICE_UNAVAILABLE && body == b"not now\n", "{status}");
+    ensure!(boot_only.process().ended().is_none(), "it goes on");
+
+    site.plane.start_api_server().await?;
+    // Who led has lost the Lease, and ended; as a Deployment would, another one is started.
+    let mut options = replica("manager-again");
+    options.boot_server = true;
+    options.flags.extend(FLAGS.map(str::to_owned));
+    site.manager = Manager::start(&site.plane, &options).await?;
+    let read = wait::until("its configuration", LIMIT, || async {
+        let (status, _) = machine.get(&configuration).await?;
+        Ok(if status.is_success() { Seen::Done(()) } else { Seen::NotYet(status.to_string()) })
+    });
+    read.await?;
+    machine.call_home().await?;
+    until_phase(&site.client, "one", "Provisioned").await?;
+    machine.until_script("sanboot").await?;
+    let metrics = boot_only.metrics().await?;
+    ensure!(metrics.contains("beskar7_boot_answers_total{answer=\"script\"}"), "{metrics}");
+    boot_only.stop().await?;
     site.close().await
 }
