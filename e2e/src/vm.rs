@@ -13,6 +13,7 @@ mod console;
 mod hardware;
 mod qmp;
 mod running;
+mod variables;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -109,9 +110,6 @@ impl Vm {
     /// Gives it power, and tells its firmware what to start this time. Unless that is a drive, nothing is in the
     /// drives until it runs, so that the firmware finds nothing there.
     pub async fn power_on(&self, start: Start) -> Result<()> {
-        if (start, self.hardware.firmware) == (Start::Http, Firmware::Bios) {
-            bail!("a BIOS does not boot by HTTP");
-        }
         let mut state = self.state.lock().await;
         if state.running().is_some() {
             bail!("the machine is on already");
@@ -119,12 +117,13 @@ impl Vm {
         state.times += 1;
         let console = self.console_of(state.times);
         std::fs::write(&console, "").context("a file for the serial port")?;
-        let mut running = self.start(state.times, start).await?;
+        self.tell(&start)?;
+        let mut running = self.start(state.times, &start).await?;
         let media: Vec<_> =
             Drive::ALL.into_iter().filter_map(|drive| Some((drive, state.medium(drive).clone()?))).collect();
         let drive = match start {
             Start::Drive(drive) => Some(drive),
-            Start::Pxe | Start::Http | Start::Disk | Start::Nothing => None,
+            Start::Pxe | Start::Http | Start::Url(_) | Start::Disk | Start::Nothing => None,
         };
         match drive {
             Some(drive) if self.hardware.stick => running.plug_in(&media, drive).await?,
@@ -140,7 +139,20 @@ impl Vm {
         Ok(())
     }
 
-    async fn start(&self, times: u32, start: Start) -> Result<Running> {
+    /// Tells the firmware by its variables what no order of devices can.
+    fn tell(&self, start: &Start) -> Result<()> {
+        match (start, self.hardware.firmware) {
+            (Start::Http | Start::Url(_), Firmware::Bios) => bail!("a BIOS does not boot by HTTP"),
+            (Start::Url(url), Firmware::Uefi) => {
+                let new = std::fs::read(&self.installed.ovmf_vars).context("the firmware's variables")?;
+                let told = variables::next_boot_from(url, &new)?;
+                std::fs::write(self.variables(), told).context("writing the firmware's variables")
+            }
+            (Start::Drive(_) | Start::Pxe | Start::Http | Start::Disk | Start::Nothing, _) => Ok(()),
+        }
+    }
+
+    async fn start(&self, times: u32, start: &Start) -> Result<Running> {
         let socket = self.directory.path().join(format!("qmp-{times}"));
         let arguments = arguments::of(&arguments::Machine {
             hardware: &self.hardware,

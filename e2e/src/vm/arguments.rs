@@ -17,7 +17,7 @@ pub(super) struct Machine<'a> {
     pub(super) variables: &'a Path,
     pub(super) console: &'a Path,
     pub(super) qmp: &'a Path,
-    pub(super) start: Start,
+    pub(super) start: &'a Start,
 }
 
 /// The arguments. It starts paused: media are put in first.
@@ -49,6 +49,8 @@ fn network(machine: &Machine<'_>, arguments: &mut Arguments) {
     };
     let is_first = match machine.start {
         Start::Pxe | Start::Http => true,
+        // Its variables tell.
+        Start::Url(_) => false,
         Start::Drive(_) | Start::Disk | Start::Nothing => false,
     };
     let turn = if is_first { ",bootindex=0" } else { "" };
@@ -67,9 +69,9 @@ fn storage(machine: &Machine<'_>, arguments: &mut Arguments) {
         // What can't be started from, firmware passes over for the other drive.
         let turn = match machine.start {
             Start::Drive(_) if machine.hardware.stick => "",
-            Start::Drive(first) if first == drive => ",bootindex=0",
+            Start::Drive(first) if *first == drive => ",bootindex=0",
             Start::Drive(_) => ",bootindex=1",
-            Start::Pxe | Start::Http | Start::Disk | Start::Nothing => "",
+            Start::Pxe | Start::Http | Start::Url(_) | Start::Disk | Start::Nothing => "",
         };
         arguments.add("-device", &format!("scsi-cd,bus=scsi.0,id={}{turn}", drive.id()));
     }
@@ -77,7 +79,7 @@ fn storage(machine: &Machine<'_>, arguments: &mut Arguments) {
         let file = format!("file.driver=file,file.filename={}", disk.display());
         arguments.add("-blockdev", &format!("driver=raw,node-name=installed,read-only=on,{file}"));
         let turn = match machine.start {
-            Start::Drive(_) | Start::Pxe | Start::Http | Start::Disk => ",bootindex=2",
+            Start::Drive(_) | Start::Pxe | Start::Http | Start::Url(_) | Start::Disk => ",bootindex=2",
             Start::Nothing => "",
         };
         arguments.add("-device", &format!("scsi-hd,bus=scsi.0,id=disk,drive=installed{turn}"));
@@ -89,7 +91,7 @@ fn uefi<'a>(machine: &Machine<'_>, arguments: &'a mut Arguments) -> &'a mut Argu
     arguments.add("-drive", &format!("if=pflash,format=raw,readonly=on,file={code}"));
     arguments.add("-drive", &format!("if=pflash,format=raw,file={}", machine.variables.display()));
     // It would look for a network to start from for a minute and a half. What is left without PXE is HTTP.
-    let pxe = if machine.start == Start::Pxe { "y" } else { "n" };
+    let pxe = if *machine.start == Start::Pxe { "y" } else { "n" };
     for (setting, value) in [("IPv4PXESupport", pxe), ("IPv6PXESupport", "n"), ("IPv6Support", "n")] {
         arguments.add("-fw_cfg", &format!("name=opt/org.tianocore/{setting},string={value}"));
     }

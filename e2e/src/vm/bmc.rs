@@ -103,8 +103,7 @@ impl Worker {
         Drive::ALL.get(place).copied()
     }
 
-    /// What firmware makes of what its BMC says. A URL that an override names is DHCP's to tell here: OVMF takes none
-    /// from elsewhere.
+    /// What the machine's firmware is told.
     fn start_of(&self, source: &BootSource) -> Start {
         match (source, &self.vm.hardware().line) {
             (BootSource::Media { slot, .. } | BootSource::MediaFile { slot, .. }, _) => {
@@ -113,7 +112,7 @@ impl Worker {
                 drive.map_or(Start::Nothing, Start::Drive)
             }
             (BootSource::Network, Line::Tap(_)) => Start::Pxe,
-            (BootSource::Http { .. }, Line::Tap(_)) => Start::Http,
+            (BootSource::Http { uri }, Line::Tap(_)) => Start::Url(uri.clone()),
             (BootSource::Disk { .. }, _) => Start::Disk,
             (BootSource::Network | BootSource::Http { .. }, Line::Own)
             | (BootSource::DevicePath { .. } | BootSource::Setup, _) => Start::Nothing,

@@ -38,7 +38,7 @@ pub enum Line {
 }
 
 /// What firmware starts when power comes. What can't be started, it passes over for the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Start {
     /// What is in a drive; firmware tries the other one next.
     Drive(Drive),
@@ -46,6 +46,8 @@ pub enum Start {
     Pxe,
     /// What DHCP tells, by HTTP. UEFI only.
     Http,
+    /// What is at this URL, whatever DHCP tells besides an address. UEFI only.
+    Url(String),
     /// What is on the disk.
     Disk,
     /// Nothing: the firmware is told of no device at all.
