@@ -8,6 +8,7 @@
 )]
 
 pub mod capability;
+mod datagrams;
 pub mod delivery;
 pub mod dhcp;
 pub mod form;

@@ -2,13 +2,17 @@
 //! from what came ([`Transfer`], without sockets and clocks); [`serve`] carries it out.
 
 mod files;
+mod line;
 mod message;
 mod server;
 mod transfer;
+mod watcher;
 
 pub use self::{
     files::Files,
     message::{ErrorCode, Message, MessageError, Request, refusal},
-    server::{Ports, serve},
-    transfer::{Limits, Next, Transfer},
+    server::{Ports, Socket, bind, serve},
+    transfer::{End, Limits, Next, Transfer},
+    watcher::Watcher,
 };
+pub use crate::datagrams::BindError;

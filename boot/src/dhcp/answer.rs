@@ -3,35 +3,23 @@
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use super::{
-    client::{Architecture, Client, Loader},
+    client::Client,
+    kind::{Kind, Says},
+    loading::Loading,
     options::{
-        BOOT_FILE, BOOT_SERVER, HOST_NAME, IPXE, LEASE_TIME, LONGEST_MESSAGE, MESSAGE_TYPE, NAME_SERVERS,
-        RELAY_AGENT, REQUESTED_ADDRESS, ROUTER, SERVER, SUBNET_MASK, TIME_SERVERS, UUID, VENDOR,
-        VENDOR_CLASS,
+        BOOT_SERVER, CLIENT, HOST_NAME, LEASE_TIME, LONGEST_MESSAGE, MESSAGE_TYPE, NAME_SERVERS, RELAY_AGENT,
+        REQUESTED_ADDRESS, ROUTER, SERVER, SUBNET_MASK, TIME_SERVERS, UUID,
     },
-    packet::{LONGEST_FILE, Operation, Packet},
-    reservation::{Addressing, Boot, Reservation},
+    packet::{Operation, Packet},
+    reservation::{Addressing, Reservation},
 };
 
-const DISCOVER: u8 = 1;
-const OFFER: u8 = 2;
-const REQUEST: u8 = 3;
-const ACK: u8 = 5;
-const NAK: u8 = 6;
-const INFORM: u8 = 8;
-
-const SERVER_PORT: u16 = 67;
-const CLIENT_PORT: u16 = 68;
-/// Where machines ask a second time that were told of a boot server beside another DHCP server.
-pub(super) const PROXY_PORT: u16 = 4011;
-
-/// PXE's own discovery is skipped: the name of the file is all.
-const BOOT_THE_FILE: [u8; 4] = [6, 1, 8, 255];
-/// iPXE does not wait for a server beside this one.
-const NO_PROXY: [u8; 3] = [176, 1, 1];
-/// What every client takes, and what IP and UDP need of it.
+/// What every client takes, what a network takes in one piece, and what IP and UDP need of it.
 const USUAL_MESSAGE: usize = 576;
+const LONGEST_FRAME: usize = 1500;
 const HEADERS: usize = 28;
+/// A client that can't receive what is addressed to it alone.
+const TO_EVERYBODY: u16 = 0x8000;
 
 /// What is answered at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,22 +30,49 @@ pub enum Mode {
     Proxy,
 }
 
+/// Where answers are listened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeerPorts {
+    /// By clients.
+    pub client: u16,
+    /// By relays.
+    pub relay: u16,
+}
+
+impl Default for PeerPorts {
+    /// As it is everywhere; tests have others.
+    fn default() -> Self {
+        Self { client: 68, relay: 67 }
+    }
+}
+
 /// What a server says of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Server<'a> {
     /// Its address, on the network that was asked from.
     pub address: Ipv4Addr,
     /// What it answers.
     pub mode: Mode,
     /// The directory of iPXE's binaries, by HTTP, with a slash behind it.
-    pub binaries: String,
+    pub binaries: &'a str,
+    /// Where it is heard.
+    pub peers: PeerPorts,
+}
+
+/// At which of a server's two ports something arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// The one of DHCP.
+    Server,
+    /// Where machines ask a second time that were told of a boot server beside another DHCP server.
+    Proxy,
 }
 
 /// How a request came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrived {
-    /// The port that it was sent to.
-    pub port: u16,
+    /// At which port.
+    pub door: Door,
     /// Who sent it, as the network says.
     pub from: SocketAddrV4,
 }
@@ -71,40 +86,61 @@ pub struct Reply {
     pub to: SocketAddrV4,
 }
 
+/// What an answer says of addresses.
+enum Given<'a> {
+    /// An address, and all that belongs to it.
+    Address(&'a Addressing),
+    /// What belongs to an address, to who has it already.
+    Rest(&'a Addressing),
+    /// Nothing: that is for somebody else to say.
+    Nothing,
+}
+
 /// What a request of a machine that is known is answered with, if it is.
 #[must_use]
-pub fn reply(request: &Packet, arrived: Arrived, known: &Reservation, server: &Server) -> Option<Reply> {
-    let kind = *request.option(MESSAGE_TYPE)?.first()?;
-    let client = Client::of(request);
+pub fn reply(request: &Packet, arrived: Arrived, known: &Reservation, server: &Server<'_>) -> Option<Reply> {
+    let kind = Kind::of(request)?;
     if request.operation != Operation::Request || request.mac != known.mac {
         return None;
     }
     let addressing = known.addressing.as_ref().filter(|_| server.mode == Mode::Reservations);
-    let (kind, given) = match (kind, addressing, arrived.port == PROXY_PORT) {
-        (REQUEST, _, true) => (ACK, None),
-        (DISCOVER, addressing, false) => (OFFER, addressing),
-        (REQUEST, Some(addressing), false) => match chosen(request, addressing, server)? {
-            Chosen::Reserved => (ACK, Some(addressing)),
+    let (says, given) = match (kind, arrived.door, addressing) {
+        (Kind::Discover, Door::Server, Some(addressing)) => (Says::Offer, Given::Address(addressing)),
+        (Kind::Discover, Door::Server, None) => (Says::Offer, Given::Nothing),
+        (Kind::Request, Door::Server, Some(addressing)) => match chosen(request, addressing, server)? {
+            Chosen::Reserved => (Says::Acknowledge, Given::Address(addressing)),
             Chosen::Another => return Some(refusal(request, arrived, server)),
         },
-        (INFORM, Some(_), false) => (ACK, None),
-        (_, _, _) => return None,
+        (Kind::Inform, Door::Server, Some(addressing)) => (Says::Acknowledge, Given::Rest(addressing)),
+        (Kind::Inform, Door::Server, None) | (Kind::Request | Kind::Inform, Door::Proxy, _) => {
+            (Says::Acknowledge, Given::Nothing)
+        }
+        // Who gives the address acknowledges it.
+        (Kind::Request, Door::Server, None)
+        | (Kind::Discover, Door::Proxy, _)
+        | (Kind::Decline | Kind::Release, Door::Server | Door::Proxy, _) => return None,
     };
-    let boot = boot_options(&client, &known.boot, server);
+    let loading = Loading::of(&Client::of(request), &known.boot, server);
     // Without an address there must be something to boot: all else is the site's own server's.
-    if given.is_none() && boot.is_none() {
+    if matches!(given, Given::Nothing) && loading.is_none() {
         return None;
     }
-    let mut packet = begun(request, kind, server);
-    if let Some(given) = given {
-        packet.yours = given.address;
-        packet.options.extend(address_options(given));
+    let mut packet = begun(request, says, server);
+    match given {
+        Given::Address(addressing) => {
+            packet.yours = addressing.address;
+            let seconds = u32::try_from(addressing.lease.as_secs()).unwrap_or(u32::MAX);
+            packet.options.push((LEASE_TIME, seconds.to_be_bytes().to_vec()));
+            packet.options.extend(address_options(addressing));
+        }
+        Given::Rest(addressing) => packet.options.extend(address_options(addressing)),
+        Given::Nothing => {}
     }
-    if let Some(boot) = boot {
+    if let Some(loading) = loading {
         packet.next_server = server.address;
-        boot.put_into(&mut packet);
+        loading.put_into(&mut packet);
     }
-    Some(finish(packet, request, arrived))
+    Some(finish(packet, request, arrived, server))
 }
 
 /// What a client says that it was offered.
@@ -116,7 +152,7 @@ enum Chosen {
 }
 
 /// Nothing, where it has chosen another server.
-fn chosen(request: &Packet, addressing: &Addressing, server: &Server) -> Option<Chosen> {
+fn chosen(request: &Packet, addressing: &Addressing, server: &Server<'_>) -> Option<Chosen> {
     if request.option(SERVER).is_some_and(|named| named != server.address.octets()) {
         return None;
     }
@@ -127,11 +163,14 @@ fn chosen(request: &Packet, addressing: &Addressing, server: &Server) -> Option<
     Some(if wanted { Chosen::Reserved } else { Chosen::Another })
 }
 
-fn refusal(request: &Packet, arrived: Arrived, server: &Server) -> Reply {
-    finish(begun(request, NAK, server), request, arrived)
+/// Everybody hears it: at the address that the client believes to have, nobody might.
+fn refusal(request: &Packet, arrived: Arrived, server: &Server<'_>) -> Reply {
+    let begun = begun(request, Says::Refuse, server);
+    let packet = Packet { flags: begun.flags | TO_EVERYBODY, client: Ipv4Addr::UNSPECIFIED, ..begun };
+    finish(packet, request, arrived, server)
 }
 
-fn begun(request: &Packet, kind: u8, server: &Server) -> Packet {
+fn begun(request: &Packet, says: Says, server: &Server<'_>) -> Packet {
     Packet {
         operation: Operation::Reply,
         hops: 0,
@@ -144,16 +183,14 @@ fn begun(request: &Packet, kind: u8, server: &Server) -> Packet {
         relay: request.relay,
         mac: request.mac,
         file: String::new(),
-        options: vec![(MESSAGE_TYPE, vec![kind]), (SERVER, server.address.octets().to_vec())],
+        options: vec![(MESSAGE_TYPE, vec![says.number()]), (SERVER, server.address.octets().to_vec())],
     }
 }
 
 fn address_options(given: &Addressing) -> Vec<(u8, Vec<u8>)> {
-    let seconds = u32::try_from(given.lease.as_secs()).unwrap_or(u32::MAX);
     let bits = u32::MAX.checked_shl(32 - u32::from(given.prefix.min(32))).unwrap_or_default();
     let all = |addresses: &[Ipv4Addr]| addresses.iter().flat_map(Ipv4Addr::octets).collect::<Vec<u8>>();
-    let mut options =
-        vec![(LEASE_TIME, seconds.to_be_bytes().to_vec()), (SUBNET_MASK, bits.to_be_bytes().to_vec())];
+    let mut options = vec![(SUBNET_MASK, bits.to_be_bytes().to_vec())];
     options.extend(given.gateway.map(|gateway| (ROUTER, gateway.octets().to_vec())));
     options.extend((!given.name_servers.is_empty()).then(|| (NAME_SERVERS, all(&given.name_servers))));
     options.extend((!given.time_servers.is_empty()).then(|| (TIME_SERVERS, all(&given.time_servers))));
@@ -161,79 +198,27 @@ fn address_options(given: &Addressing) -> Vec<(u8, Vec<u8>)> {
     options
 }
 
-/// What a loader is told to boot.
-struct BootOptions {
-    /// A name that TFTP knows, or a URL.
-    file: String,
-    more: Vec<(u8, Vec<u8>)>,
-}
-
-impl BootOptions {
-    /// Firmware reads the one or the other place.
-    fn put_into(self, packet: &mut Packet) {
-        packet.options.extend(self.more);
-        packet.options.push((BOOT_FILE, self.file.clone().into_bytes()));
-        if self.file.len() <= LONGEST_FILE {
-            packet.file = self.file;
-        }
-    }
-}
-
-fn boot_options(client: &Client, boot: &Boot, server: &Server) -> Option<BootOptions> {
-    let Boot::Script(script) = boot else { return None };
-    let class = |name: &[u8]| (VENDOR_CLASS, name.to_vec());
-    let by_name = |more: Vec<(u8, Vec<u8>)>| {
-        let file = binary(client.architecture?).to_owned();
-        let named = server.address.to_string().into_bytes();
-        Some(BootOptions { file, more: more.into_iter().chain([(BOOT_SERVER, named)]).collect() })
-    };
-    match client.loader {
-        Loader::System => None,
-        Loader::Ipxe { http: true } => Some(BootOptions {
-            file: script.clone(),
-            more: vec![class(b"PXEClient"), (IPXE, NO_PROXY.to_vec())],
-        }),
-        // One that was burnt into a card long ago: it fetches one that can.
-        Loader::Ipxe { http: false } => {
-            let file = format!("tftp://{}/{}", server.address, binary(client.architecture?));
-            Some(BootOptions { file, more: vec![class(b"PXEClient"), (IPXE, NO_PROXY.to_vec())] })
-        }
-        Loader::Pxe => by_name(vec![class(b"PXEClient"), (VENDOR, BOOT_THE_FILE.to_vec())]),
-        Loader::Http => {
-            let file = format!("{}{}", server.binaries, binary(client.architecture?));
-            Some(BootOptions { file, more: vec![class(b"HTTPClient")] })
-        }
-    }
-}
-
-/// The file in which a package has iPXE for an architecture. On UEFI, the one that uses the firmware's own driver.
-const fn binary(architecture: Architecture) -> &'static str {
-    match architecture {
-        Architecture::Bios => "undionly.kpxe",
-        Architecture::X64 => "snponly.efi",
-        Architecture::Arm64 => "snponly-arm64.efi",
-    }
-}
-
 /// What is the same for every answer, and where it goes. What the relay wrote stands last.
-fn finish(mut packet: Packet, request: &Packet, arrived: Arrived) -> Reply {
-    packet.options.extend(request.option(UUID).map(|uuid| (UUID, uuid.to_vec())));
-    let relay_agent = request.option(RELAY_AGENT).map(|value| (RELAY_AGENT, value.to_vec()));
+fn finish(mut packet: Packet, request: &Packet, arrived: Arrived, server: &Server<'_>) -> Reply {
+    let echoed = |code: u8| request.option(code).map(|value| (code, value.to_vec()));
+    packet.options.extend([UUID, CLIENT].into_iter().filter_map(echoed));
+    let relay_agent = echoed(RELAY_AGENT);
     shorten(&mut packet, longest(request), relay_agent.as_ref().map_or(0, |(_, value)| value.len() + 2));
     packet.options.extend(relay_agent);
-    let to = destination(&packet, arrived);
+    let to = destination(&packet, arrived, server.peers);
     Reply { packet, to }
 }
 
 /// How long an answer may be.
 fn longest(request: &Packet) -> usize {
     let said = request.option(LONGEST_MESSAGE).and_then(|value| value.first_chunk::<2>());
-    said.map_or(USUAL_MESSAGE, |said| usize::from(u16::from_be_bytes(*said))).max(USUAL_MESSAGE) - HEADERS
+    let said = said.map_or(USUAL_MESSAGE, |said| usize::from(u16::from_be_bytes(*said)));
+    said.clamp(USUAL_MESSAGE, LONGEST_FRAME) - HEADERS
 }
 
 /// Leaves out what can be done without, from the least of it, until the rest has room.
 fn shorten(packet: &mut Packet, longest: usize, reserved: usize) {
-    for spare in [TIME_SERVERS, HOST_NAME, NAME_SERVERS, UUID, BOOT_SERVER] {
+    for spare in [TIME_SERVERS, HOST_NAME, NAME_SERVERS, CLIENT, UUID, BOOT_SERVER] {
         if packet.bytes().len() + reserved <= longest {
             return;
         }
@@ -242,19 +227,19 @@ fn shorten(packet: &mut Packet, longest: usize, reserved: usize) {
 }
 
 /// To the relay that it came through; to where the client can be reached; or to everybody.
-fn destination(packet: &Packet, arrived: Arrived) -> SocketAddrV4 {
+fn destination(packet: &Packet, arrived: Arrived, peers: PeerPorts) -> SocketAddrV4 {
     if !packet.relay.is_unspecified() {
-        return SocketAddrV4::new(packet.relay, SERVER_PORT);
+        return SocketAddrV4::new(packet.relay, peers.relay);
     }
-    if arrived.port == PROXY_PORT {
+    if arrived.door == Door::Proxy && !arrived.from.ip().is_unspecified() {
         return arrived.from;
     }
     if !packet.client.is_unspecified() {
-        return SocketAddrV4::new(packet.client, CLIENT_PORT);
+        return SocketAddrV4::new(packet.client, peers.client);
     }
-    SocketAddrV4::new(Ipv4Addr::BROADCAST, CLIENT_PORT)
+    SocketAddrV4::new(Ipv4Addr::BROADCAST, peers.client)
 }
 
 #[cfg(test)]
 #[path = "answer_tests.rs"]
-mod tests;
+pub(in crate::dhcp) mod tests;

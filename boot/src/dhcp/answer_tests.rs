@@ -4,21 +4,37 @@ use std::time::Duration;
 
 use super::{
     super::{
-        options::{ARCHITECTURE, USER_CLASS},
+        Boot,
+        options::{ARCHITECTURE, BOOT_FILE, VENDOR_CLASS},
         packet::tests::{MAC, asking},
     },
     *,
 };
 
-const SERVER_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-const RESERVED: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 77);
-const SCRIPT: &str = "http://10.0.0.1:8080/c/0123456789abcdef0123456789abcdef01234567/ipxe";
+pub(in crate::dhcp) const SERVER_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+pub(in crate::dhcp) const RESERVED: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 77);
+pub(in crate::dhcp) const SCRIPT: &str =
+    "http://10.0.0.1:8080/c/0123456789abcdef0123456789abcdef01234567/ipxe";
 
-fn server(mode: Mode) -> Server {
-    Server { address: SERVER_ADDRESS, mode, binaries: "http://10.0.0.1:8080/ipxe/".to_owned() }
+pub(in crate::dhcp) const DISCOVER: u8 = 1;
+const OFFER: u8 = 2;
+const REQUEST: u8 = 3;
+const DECLINE: u8 = 4;
+const ACK: u8 = 5;
+const NAK: u8 = 6;
+const RELEASE: u8 = 7;
+const INFORM: u8 = 8;
+
+pub(in crate::dhcp) fn server(mode: Mode) -> Server<'static> {
+    Server {
+        address: SERVER_ADDRESS,
+        mode,
+        binaries: "http://10.0.0.1:8080/ipxe/",
+        peers: PeerPorts::default(),
+    }
 }
 
-fn known(addressing: bool, boot: Boot) -> Reservation {
+pub(in crate::dhcp) fn known(addressing: bool, boot: Boot) -> Reservation {
     let given = Addressing {
         address: RESERVED,
         prefix: 24,
@@ -31,23 +47,28 @@ fn known(addressing: bool, boot: Boot) -> Reservation {
     Reservation { mac: MAC, addressing: addressing.then_some(given), boot }
 }
 
-fn script() -> Boot {
-    Boot::Script(SCRIPT.to_owned())
+pub(in crate::dhcp) fn script() -> Boot {
+    Boot::Script { script: SCRIPT.to_owned(), program: None }
 }
 
-fn at(port: u16) -> Arrived {
-    Arrived { port, from: SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 99), 4011) }
+fn at(door: Door) -> Arrived {
+    Arrived { door, from: SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 99), 4011) }
 }
 
-const PXE_X64: [(u8, &[u8]); 2] =
+pub(in crate::dhcp) const PXE_X64: [(u8, &[u8]); 2] =
     [(VENDOR_CLASS, b"PXEClient:Arch:00007:UNDI:003016"), (ARCHITECTURE, &[0, 7])];
 
-fn with<'a>(more: &[(u8, &'a [u8])]) -> Vec<(u8, &'a [u8])> {
+pub(in crate::dhcp) fn with<'a>(more: &[(u8, &'a [u8])]) -> Vec<(u8, &'a [u8])> {
     PXE_X64.into_iter().chain(more.iter().copied()).collect()
 }
 
-fn answered(kind: u8, options: &[(u8, &[u8])], known: &Reservation, mode: Mode) -> Option<Packet> {
-    reply(&asking(kind, options), at(SERVER_PORT), known, &server(mode)).map(|reply| reply.packet)
+pub(in crate::dhcp) fn answered(
+    kind: u8,
+    options: &[(u8, &[u8])],
+    known: &Reservation,
+    mode: Mode,
+) -> Option<Packet> {
+    reply(&asking(kind, options), at(Door::Server), known, &server(mode)).map(|reply| reply.packet)
 }
 
 #[test]
@@ -89,71 +110,20 @@ fn only_what_is_reserved_is_given_and_nobody_speaks_for_another_server() {
     // A lease is renewed by who has it.
     let renewing = Packet { client: RESERVED, ..asking(REQUEST, &[]) };
     let renewed =
-        reply(&renewing, at(SERVER_PORT), &known(true, Boot::Disk), &server(Mode::Reservations)).unwrap();
-    assert_eq!((renewed.packet.yours, renewed.to), (RESERVED, SocketAddrV4::new(RESERVED, CLIENT_PORT)));
-}
-
-#[test]
-fn every_loader_is_told_to_boot_in_its_own_words() {
-    let file = |options: &[(u8, &[u8])], boot: Boot| {
-        let packet = answered(DISCOVER, options, &known(false, boot), Mode::Proxy)?;
-        assert_eq!((packet.yours, packet.next_server), (Ipv4Addr::UNSPECIFIED, SERVER_ADDRESS));
-        let class = packet.option(VENDOR_CLASS).map(|class| String::from_utf8(class.to_vec()).unwrap());
-        Some((class?, String::from_utf8(packet.option(BOOT_FILE)?.to_vec()).unwrap()))
-    };
-    let class = |class: &'static [u8], architecture: &'static [u8]| {
-        vec![(VENDOR_CLASS, class), (ARCHITECTURE, architecture)]
-    };
-    let ipxe = |features: &'static [u8]| with(&[(USER_CLASS, b"iPXE"), (IPXE, features)]);
-    for (options, expected) in [
-        (class(b"PXEClient:Arch:00000", &[0, 0]), ("PXEClient", "undionly.kpxe")),
-        (class(b"PXEClient:Arch:00007", &[0, 7]), ("PXEClient", "snponly.efi")),
-        (class(b"PXEClient:Arch:00011", &[0, 11]), ("PXEClient", "snponly-arm64.efi")),
-        (class(b"HTTPClient:Arch:00016", &[0, 16]), ("HTTPClient", "http://10.0.0.1:8080/ipxe/snponly.efi")),
-        (
-            class(b"HTTPClient:Arch:00019", &[0, 19]),
-            ("HTTPClient", "http://10.0.0.1:8080/ipxe/snponly-arm64.efi"),
-        ),
-        (ipxe(&[19, 1, 1]), ("PXEClient", SCRIPT)),
-        (ipxe(&[36, 1, 1]), ("PXEClient", "tftp://10.0.0.1/snponly.efi")),
-    ] {
-        let expected = (expected.0.to_owned(), expected.1.to_owned());
-        assert_eq!(file(&options, script()), Some(expected), "{options:?}");
-        assert_eq!(file(&options, Boot::Disk), None, "what is installed boots from its disk: {options:?}");
-    }
-    for options in [vec![], class(b"PXEClient:Arch:00027", &[0, 27]), vec![(VENDOR_CLASS, &b"PXEClient"[..])]]
-    {
-        assert_eq!(file(&options, script()), None, "there is nothing for it: {options:?}");
-    }
-}
-
-#[test]
-fn firmware_finds_what_it_reads() {
-    let packet = answered(DISCOVER, &with(&[]), &known(true, script()), Mode::Reservations).unwrap();
-    assert_eq!(
-        (packet.yours, packet.next_server, packet.file.as_str()),
-        (RESERVED, SERVER_ADDRESS, "snponly.efi")
-    );
-    assert_eq!(packet.option(VENDOR), Some(&[6, 1, 8, 255][..]));
-    assert_eq!(packet.option(BOOT_SERVER), Some(&b"10.0.0.1"[..]));
-    // A URL that is too long for the place of old stands in the option alone.
-    let long = Boot::Script(format!("http://boot/{}", "x".repeat(150)));
-    let options = with(&[(USER_CLASS, b"iPXE"), (IPXE, &[19, 1, 1])]);
-    let packet = answered(DISCOVER, &options, &known(true, long), Mode::Reservations).unwrap();
-    assert_eq!((packet.file.as_str(), packet.option(BOOT_FILE).map(<[u8]>::len)), ("", Some(162)));
-    assert_eq!(packet.option(IPXE), Some(&[176, 1, 1][..]));
+        reply(&renewing, at(Door::Server), &known(true, Boot::Disk), &server(Mode::Reservations)).unwrap();
+    assert_eq!((renewed.packet.yours, renewed.to), (RESERVED, SocketAddrV4::new(RESERVED, 68)));
 }
 
 #[test]
 fn beside_another_server_the_second_question_is_answered_where_it_was_asked() {
     let ask =
-        |port| reply(&asking(REQUEST, &with(&[])), at(port), &known(false, script()), &server(Mode::Proxy));
-    let answer = ask(PROXY_PORT).unwrap();
+        |door| reply(&asking(REQUEST, &with(&[])), at(door), &known(false, script()), &server(Mode::Proxy));
+    let answer = ask(Door::Proxy).unwrap();
     assert_eq!(answer.packet.option(MESSAGE_TYPE), Some(&[ACK][..]));
     assert_eq!(answer.to, SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 99), 4011));
-    assert_eq!(ask(SERVER_PORT), None, "that one is for who gives addresses");
+    assert_eq!(ask(Door::Server), None, "that one is for who gives addresses");
     let looking =
-        reply(&asking(DISCOVER, &with(&[])), at(PROXY_PORT), &known(false, script()), &server(Mode::Proxy));
+        reply(&asking(DISCOVER, &with(&[])), at(Door::Proxy), &known(false, script()), &server(Mode::Proxy));
     assert_eq!(looking, None);
 }
 
@@ -167,13 +137,13 @@ fn through_a_relay_it_goes_back_to_the_relay_with_what_that_wrote_last() {
         ..asking(DISCOVER, &with(&[(RELAY_AGENT, b"\x01\x04port"), (UUID, &uuid)]))
     };
     let answer =
-        reply(&request, at(SERVER_PORT), &known(true, script()), &server(Mode::Reservations)).unwrap();
-    assert_eq!((answer.to, answer.packet.relay), (SocketAddrV4::new(relay, SERVER_PORT), relay));
+        reply(&request, at(Door::Server), &known(true, script()), &server(Mode::Reservations)).unwrap();
+    assert_eq!((answer.to, answer.packet.relay), (SocketAddrV4::new(relay, 67), relay));
     assert_eq!(answer.packet.options.last(), Some(&(RELAY_AGENT, b"\x01\x04port".to_vec())));
     assert_eq!(answer.packet.option(UUID), Some(&uuid[..]));
     let direct =
-        reply(&asking(DISCOVER, &[]), at(SERVER_PORT), &known(true, script()), &server(Mode::Reservations));
-    assert_eq!(direct.unwrap().to, SocketAddrV4::new(Ipv4Addr::BROADCAST, CLIENT_PORT));
+        reply(&asking(DISCOVER, &[]), at(Door::Server), &known(true, script()), &server(Mode::Reservations));
+    assert_eq!(direct.unwrap().to, SocketAddrV4::new(Ipv4Addr::BROADCAST, 68));
 }
 
 #[test]
@@ -190,6 +160,12 @@ fn an_answer_is_no_longer_than_who_asks_can_take() {
     let long =
         answered(DISCOVER, &with(&[(LONGEST_MESSAGE, &[5, 192])]), &reservation, Mode::Reservations).unwrap();
     assert!(long.option(TIME_SERVERS).is_some() && long.option(HOST_NAME).is_some());
+    if let Some(given) = &mut reservation.addressing {
+        given.time_servers = vec![SERVER_ADDRESS; 400];
+    }
+    let huge = with(&[(LONGEST_MESSAGE, &[255, 255])]);
+    let framed = answered(DISCOVER, &huge, &reservation, Mode::Reservations).unwrap();
+    assert!(framed.bytes().len() <= LONGEST_FRAME - HEADERS, "{}", framed.bytes().len());
     let lying = answered(DISCOVER, &with(&[(LONGEST_MESSAGE, &[0, 9])]), &reservation, Mode::Reservations);
     assert!(lying.is_some(), "nobody takes less than the least");
 }
@@ -197,7 +173,7 @@ fn an_answer_is_no_longer_than_who_asks_can_take() {
 #[test]
 fn what_is_not_for_us_is_not_answered() {
     let (reserved, server) = (known(true, script()), server(Mode::Reservations));
-    let ask = |request: &Packet| reply(request, at(SERVER_PORT), &reserved, &server);
+    let ask = |request: &Packet| reply(request, at(Door::Server), &reserved, &server);
     let another = Packet { mac: super::super::Mac([1; 6]), ..asking(DISCOVER, &[]) };
     let answer = Packet { operation: Operation::Reply, ..asking(OFFER, &[]) };
     let untyped = Packet { options: Vec::new(), ..asking(DISCOVER, &[]) };
@@ -205,12 +181,65 @@ fn what_is_not_for_us_is_not_answered() {
         (another, "another machine"),
         (answer, "an answer"),
         (untyped, "BOOTP"),
-        (asking(4, &[]), "DECLINE"),
-        (asking(7, &[]), "RELEASE"),
+        (asking(DECLINE, &[]), "DECLINE"),
+        (asking(RELEASE, &[]), "RELEASE"),
         (asking(99, &[]), "nothing that there is"),
     ] {
         assert_eq!(ask(&request), None, "{what}");
     }
-    let informed = ask(&asking(INFORM, &with(&[]))).unwrap().packet;
-    assert_eq!((informed.yours, informed.option(LEASE_TIME)), (Ipv4Addr::UNSPECIFIED, None));
+}
+
+#[test]
+fn who_has_an_address_is_told_the_rest_and_everybody_else_only_what_to_boot() {
+    let informing = |client, options: &[(u8, &[u8])]| Packet { client, ..asking(INFORM, options) };
+    let plain = informing(RESERVED, &[]);
+    let booting = informing(RESERVED, &with(&[]));
+    for (request, door, addressing, expected) in [
+        (&plain, Door::Server, true, Some((true, false))),
+        (&booting, Door::Server, true, Some((true, true))),
+        (&plain, Door::Server, false, None),
+        (&booting, Door::Server, false, Some((false, true))),
+        (&booting, Door::Proxy, true, Some((false, true))),
+        (&plain, Door::Proxy, true, None),
+    ] {
+        let answer = reply(request, at(door), &known(addressing, script()), &server(Mode::Reservations));
+        let told = answer.map(|answer| {
+            let packet = &answer.packet;
+            assert_eq!(packet.option(MESSAGE_TYPE), Some(&[ACK][..]));
+            assert_eq!((packet.yours, packet.option(LEASE_TIME)), (Ipv4Addr::UNSPECIFIED, None));
+            let expected = SocketAddrV4::new(RESERVED, 68);
+            assert_eq!(answer.to, if door == Door::Proxy { at(door).from } else { expected });
+            (packet.option(NAME_SERVERS).is_some(), packet.option(BOOT_FILE).is_some())
+        });
+        assert_eq!(told, expected, "{door:?} {addressing} {:?}", request.options);
+    }
+}
+
+#[test]
+fn who_is_refused_hears_it_wherever_it_is() {
+    let wrong = Ipv4Addr::new(10, 0, 0, 9);
+    let relay = Ipv4Addr::new(10, 9, 0, 1);
+    let everybody = SocketAddrV4::new(Ipv4Addr::BROADCAST, 68);
+    for (relay, to) in [(Ipv4Addr::UNSPECIFIED, everybody), (relay, SocketAddrV4::new(relay, 67))] {
+        let request = Packet { client: wrong, relay, flags: 0, ..asking(REQUEST, &[]) };
+        let answer =
+            reply(&request, at(Door::Server), &known(true, script()), &server(Mode::Reservations)).unwrap();
+        assert_eq!(answer.packet.option(MESSAGE_TYPE), Some(&[NAK][..]));
+        assert_eq!((answer.to, answer.packet.client), (to, Ipv4Addr::UNSPECIFIED));
+        assert_eq!(answer.packet.flags, TO_EVERYBODY, "the relay tells everybody, too");
+    }
+}
+
+#[test]
+fn what_a_client_calls_itself_is_said_again() {
+    let options = with(&[(CLIENT, b"\x01abcdef")]);
+    for kind in [DISCOVER, INFORM] {
+        let packet = answered(kind, &options, &known(true, script()), Mode::Reservations).unwrap();
+        assert_eq!(packet.option(CLIENT), Some(&b"\x01abcdef"[..]));
+    }
+    // At the second port, too, one may ask that has no address.
+    let nowhere = Arrived { door: Door::Proxy, from: SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 68) };
+    let request = asking(REQUEST, &options);
+    let answer = reply(&request, nowhere, &known(false, script()), &server(Mode::Proxy)).unwrap();
+    assert_eq!(answer.to, SocketAddrV4::new(Ipv4Addr::BROADCAST, 68));
 }

@@ -1,4 +1,4 @@
-//! The options that are read and written, by their numbers (RFC 2132, 3004, 3046, 4578; iPXE's own in 175).
+//! The options that are read and written, by their numbers (RFC 2132, 3004, 3046, 4578, 6842; iPXE's own in 175).
 
 pub(super) const SUBNET_MASK: u8 = 1;
 pub(super) const ROUTER: u8 = 3;
@@ -12,6 +12,7 @@ pub(super) const MESSAGE_TYPE: u8 = 53;
 pub(super) const SERVER: u8 = 54;
 pub(super) const LONGEST_MESSAGE: u8 = 57;
 pub(super) const VENDOR_CLASS: u8 = 60;
+pub(super) const CLIENT: u8 = 61;
 pub(super) const BOOT_SERVER: u8 = 66;
 pub(super) const BOOT_FILE: u8 = 67;
 pub(super) const USER_CLASS: u8 = 77;

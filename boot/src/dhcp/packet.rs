@@ -10,7 +10,7 @@ const COOKIE: [u8; 4] = [99, 130, 83, 99];
 /// Some relays and firmwares drop what is shorter than a BOOTP message.
 const LEAST: usize = 300;
 /// No message is longer: it comes in one datagram on an ordinary network.
-const MOST: usize = 1500;
+pub(super) const MOST: usize = 1500;
 const PAD: u8 = 0;
 const END: u8 = 255;
 /// The file name's and the server name's place may hold options, too.
@@ -81,21 +81,9 @@ impl Packet {
     /// # Errors
     /// It is none.
     pub fn parse(bytes: &[u8]) -> Result<Self, PacketError> {
-        if bytes.len() > MOST {
-            return Err(PacketError::Length);
-        }
-        let fixed = bytes.get(..FIXED).ok_or(PacketError::Length)?;
-        let rest = bytes.get(FIXED..).ok_or(PacketError::Length)?;
+        let (operation, mac) = glance(bytes)?;
+        let (fixed, rest) = bytes.split_at_checked(FIXED).ok_or(PacketError::Length)?;
         let rest = rest.strip_prefix(&COOKIE).ok_or(PacketError::Cookie)?;
-        let [operation, hardware, length, hops, ..] = *fixed else { return Err(PacketError::Length) };
-        let operation = match operation {
-            1 => Operation::Request,
-            2 => Operation::Reply,
-            _ => return Err(PacketError::Cookie),
-        };
-        if (hardware, length) != (1, 6) {
-            return Err(PacketError::Hardware);
-        }
         let mut options = Vec::new();
         read_options(rest, &mut options)?;
         let overload = value(&options, OVERLOAD).and_then(|value| value.first()).copied().unwrap_or_default();
@@ -106,11 +94,9 @@ impl Packet {
             read_options(part(fixed, NAME), &mut options)?;
         }
         let file = if overload & 1 == 0 { text(part(fixed, FILE)) } else { String::new() };
-        let mut mac = [0; 6];
-        mac.copy_from_slice(part(fixed, 28..34));
         Ok(Self {
             operation,
-            hops,
+            hops: part(fixed, 3..4).first().copied().unwrap_or_default(),
             transaction: u32::from_be_bytes(array(fixed, 4)),
             seconds: u16::from_be_bytes(array(fixed, 8)),
             flags: u16::from_be_bytes(array(fixed, 10)),
@@ -118,7 +104,7 @@ impl Packet {
             yours: Ipv4Addr::from(array::<4>(fixed, 16)),
             next_server: Ipv4Addr::from(array::<4>(fixed, 20)),
             relay: Ipv4Addr::from(array::<4>(fixed, 24)),
-            mac: Mac(mac),
+            mac,
             file,
             options,
         })
@@ -157,6 +143,29 @@ impl Packet {
         bytes.resize(length, 0);
         bytes
     }
+}
+
+/// What has to be known of a message before it is worth to be read: nothing is kept of it yet.
+///
+/// # Errors
+/// It is none.
+pub(super) fn glance(bytes: &[u8]) -> Result<(Operation, Mac), PacketError> {
+    if bytes.len() > MOST {
+        return Err(PacketError::Length);
+    }
+    let (fixed, rest) = bytes.split_at_checked(FIXED).ok_or(PacketError::Length)?;
+    if !rest.starts_with(&COOKIE) {
+        return Err(PacketError::Cookie);
+    }
+    let operation = match fixed.first() {
+        Some(1) => Operation::Request,
+        Some(2) => Operation::Reply,
+        Some(_) | None => return Err(PacketError::Cookie),
+    };
+    if part(fixed, 1..3) != [1, 6] {
+        return Err(PacketError::Hardware);
+    }
+    Ok((operation, Mac(array(fixed, 28))))
 }
 
 /// An option of more than 255 bytes comes in parts.

@@ -52,8 +52,14 @@ pub struct Addressing {
 pub enum Boot {
     /// What is on its disk: it is told nothing.
     Disk,
-    /// What iPXE finds at this URL.
-    Script(String),
+    /// Something from the network.
+    Script {
+        /// The URL of the script that iPXE runs.
+        script: String,
+        /// The URL of an EFI program (a unified kernel image) that firmware which boots by HTTP starts by itself, without iPXE
+        /// in between.
+        program: Option<String>,
+    },
 }
 
 /// A machine that may ask.

@@ -1,30 +1,37 @@
 //! Serves files over UDP.
 
-use std::{collections::HashMap, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    io,
+    net::{SocketAddr, SocketAddrV4, UdpSocket},
+    sync::Arc,
+    time::Duration,
+};
 
-use bytes::Bytes;
 use tokio::{
-    net::UdpSocket,
-    sync::mpsc::{Receiver, Sender, channel},
+    sync::mpsc::{Sender, channel},
     task::JoinSet,
-    time::{Instant, timeout, timeout_at},
+    time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
     files::Files,
-    message::{ErrorCode, Message, refusal},
-    transfer::{Limits, Next, Transfer},
+    line::{LONGEST, Line},
+    message::{ErrorCode, Message, Request, refusal},
+    transfer::{End, Limits, Transfer},
+    watcher::Watcher,
 };
+use crate::datagrams::{BindError, Datagrams, Local, Place, Received, bind as bind_place};
 
-/// Nothing that a client sends is longer.
-const LONGEST: usize = 1024;
 /// So many files are on their way at once; who asks then asks again.
 const MOST: usize = 1024;
 /// So many messages of one client wait to be looked at.
 const WAITING: usize = 64;
 /// No file takes longer, however slowly it is read.
 const LONGEST_TRANSFER: Duration = Duration::from_secs(900);
+/// How long nothing is received after an error, which could be the next one, too.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// From which port files are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,28 +42,53 @@ pub enum Ports {
     Single,
 }
 
+/// What TFTP listens with. Only by IPv4: who asks was told of it by DHCPv4.
+#[derive(Debug)]
+pub struct Socket(UdpSocket);
+
+impl Socket {
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+}
+
+/// Listens there.
+///
+/// # Errors
+/// The port can't be had; the text says what to do.
+pub fn bind(address: SocketAddrV4) -> Result<Socket, BindError> {
+    let place = Place { what: "TFTP", address: *address.ip(), port: address.port(), interface: None };
+    bind_place(&place).map(Socket)
+}
+
 /// Serves until `stop`. What is on its way then is given up: who reads it asks again.
 ///
 /// # Errors
-/// The socket fails.
+/// The socket can't be watched.
 pub async fn serve(
-    socket: UdpSocket,
+    socket: Socket,
     files: Files,
     (ports, limits): (Ports, Limits),
+    watcher: Arc<dyn Watcher>,
     stop: CancellationToken,
 ) -> io::Result<()> {
     let mut desk = Desk {
-        socket: Arc::new(socket),
+        datagrams: Arc::new(Datagrams::new(socket.0)?),
         files,
         ports,
         limits,
+        watcher,
         lines: HashMap::new(),
         transfers: JoinSet::new(),
     };
     let mut buffer = [0; LONGEST];
     loop {
         let received = tokio::select! {
-            received = desk.socket.recv_from(&mut buffer) => received,
+            received = desk.datagrams.receive(&mut buffer) => received,
             Some(ended) = desk.transfers.join_next(), if !desk.transfers.is_empty() => {
                 if let Ok(peer) = ended {
                     desk.lines.remove(&peer);
@@ -66,136 +98,88 @@ pub async fn serve(
             () = stop.cancelled() => return Ok(()),
         };
         match received {
-            Ok((length, peer)) => desk.received(buffer.get(..length).unwrap_or_default(), peer).await,
-            // A client that is gone says so in this way: it concerns nobody else.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
-            Err(error) => return Err(error),
+            Ok(received) => {
+                desk.received(buffer.get(..received.length).unwrap_or_default(), received).await;
+            }
+            // It concerns one client, or passes: nobody else is to suffer from it.
+            Err(error) => {
+                tracing::debug!(%error, "TFTP goes on after an error");
+                sleep(PAUSE).await;
+            }
         }
     }
 }
 
 struct Desk {
-    socket: Arc<UdpSocket>,
+    datagrams: Arc<Datagrams>,
     files: Files,
     ports: Ports,
     limits: Limits,
+    watcher: Arc<dyn Watcher>,
     /// Who is being sent a file, and where its messages go when they come to the one port.
-    lines: HashMap<SocketAddr, Sender<Message>>,
-    transfers: JoinSet<SocketAddr>,
+    lines: HashMap<SocketAddrV4, Sender<Message>>,
+    transfers: JoinSet<SocketAddrV4>,
 }
 
 impl Desk {
-    async fn received(&mut self, bytes: &[u8], peer: SocketAddr) {
+    async fn received(&mut self, bytes: &[u8], received: Received) {
         let Ok(message) = Message::parse(bytes) else { return };
-        if let Some(line) = self.lines.get(&peer) {
+        if let Some(line) = self.lines.get(&received.from) {
             // Who sends more than is looked at has to send it again.
             let _full = line.try_send(message);
             return;
         }
-        let request = match message {
-            Message::Read(request) => request,
+        match message {
+            Message::Read(request) => self.begin(request, received.from, received.at).await,
             Message::Write => {
-                return self.refuse(peer, ErrorCode::Forbidden, "nothing can be written here").await;
+                let line = (received.from, received.at);
+                self.refuse("", line, ErrorCode::Forbidden, "nothing can be written here").await;
             }
-            Message::Acknowledged(_) | Message::Ended => return,
-        };
+            Message::Acknowledged(_) | Message::Ended => {}
+        }
+    }
+
+    async fn begin(&mut self, request: Request, peer: SocketAddrV4, asked: Local) {
         let Some(content) = self.files.get(&request.file) else {
-            return self.refuse(peer, ErrorCode::NotFound, "there is no such file").await;
+            return self
+                .refuse(&request.file, (peer, asked), ErrorCode::NotFound, "there is no such file")
+                .await;
         };
         if self.transfers.len() >= MOST {
             return;
         }
-        let (sender, receiver) = channel(WAITING);
-        let (transfer, next) = Transfer::begin(&request, content, self.limits);
+        let (sender, messages) = channel(WAITING);
         let line = match self.ports {
-            Ports::Single => Line::Shared { socket: self.socket.clone(), peer, messages: receiver },
-            Ports::Each => match own(&self.socket, peer).await {
-                Ok(socket) => Line::Own(socket),
-                Err(error) => {
-                    tracing::error!(%error, "no port for a transfer");
-                    return;
-                }
+            Ports::Single => Line::Shared { datagrams: self.datagrams.clone(), peer, asked, messages },
+            Ports::Each => match Line::own(asked, peer).await {
+                Ok(line) => line,
+                Err(error) => return tracing::error!(%error, "no port for a transfer"),
             },
         };
         self.lines.insert(peer, sender);
+        let (transfer, next) = Transfer::begin(&request, content, self.limits);
+        let watcher = self.watcher.clone();
         self.transfers.spawn(async move {
-            // What is not done by then is given up.
-            let _late = timeout(LONGEST_TRANSFER, run(transfer, next, line)).await;
+            let end = timeout(LONGEST_TRANSFER, line.run(transfer, next)).await.unwrap_or(End::Silent);
+            tell(watcher.as_ref(), &request.file, peer.into(), end);
             peer
         });
     }
 
-    async fn refuse(&self, peer: SocketAddr, code: ErrorCode, why: &str) {
+    async fn refuse(&self, file: &str, (peer, asked): (SocketAddrV4, Local), code: ErrorCode, why: &str) {
+        let from = Local { interface: 0, ..asked };
         // Whether it arrives is the client's to see: it asks again.
-        let _sent = self.socket.send_to(&refusal(code, why), peer).await;
+        let _sent = self.datagrams.send(&refusal(code, why), peer, from).await;
+        self.watcher.refused(file, peer.into(), code);
     }
 }
 
-/// A socket of its own, at the same address as the one that was asked.
-async fn own(asked: &UdpSocket, peer: SocketAddr) -> io::Result<UdpSocket> {
-    let mut address = asked.local_addr()?;
-    address.set_port(0);
-    let socket = UdpSocket::bind(address).await?;
-    socket.connect(peer).await?;
-    Ok(socket)
-}
-
-/// How one client is reached.
-enum Line {
-    Own(UdpSocket),
-    Shared { socket: Arc<UdpSocket>, peer: SocketAddr, messages: Receiver<Message> },
-}
-
-impl Line {
-    async fn send(&self, bytes: &Bytes) -> io::Result<()> {
-        match self {
-            Self::Own(socket) => socket.send(bytes).await.map(drop),
-            Self::Shared { socket, peer, .. } => socket.send_to(bytes, peer).await.map(drop),
-        }
-    }
-
-    /// The next message; nothing, when there will be none.
-    async fn hear(&mut self) -> Option<Message> {
-        match self {
-            Self::Own(socket) => loop {
-                let mut buffer = [0; LONGEST];
-                let length = socket.recv(&mut buffer).await.ok()?;
-                if let Ok(message) = Message::parse(buffer.get(..length).unwrap_or_default()) {
-                    return Some(message);
-                }
-            },
-            Self::Shared { messages, .. } => messages.recv().await,
-        }
-    }
-}
-
-async fn run(mut transfer: Transfer, mut next: Next, mut line: Line) {
-    loop {
-        let (parts, patience) = match next {
-            Next::Send(parts, patience) => (parts, patience),
-            // Only what is heard while something is awaited says nothing.
-            Next::Wait | Next::Done => return,
-            Next::Refuse(why) => {
-                let _sent = line.send(&why).await;
-                return;
-            }
-        };
-        for part in &parts {
-            if line.send(part).await.is_err() {
-                return;
-            }
-        }
-        let until = Instant::now() + patience;
-        next = loop {
-            match timeout_at(until, line.hear()).await {
-                Ok(Some(message)) => match transfer.hear(&message) {
-                    Next::Wait => {}
-                    next @ (Next::Send(..) | Next::Done | Next::Refuse(_)) => break next,
-                },
-                Ok(None) => return,
-                Err(_elapsed) => break transfer.time_is_over(),
-            }
-        };
+fn tell(watcher: &dyn Watcher, file: &str, peer: SocketAddr, end: End) {
+    match end {
+        End::Read => watcher.sent(file, peer),
+        End::Unwanted => {}
+        End::Silent => watcher.gave_up(file, peer),
+        End::Refused(why) => watcher.refused(file, peer, why),
     }
 }
 

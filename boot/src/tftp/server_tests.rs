@@ -1,9 +1,38 @@
 //! Files over loopback, from either kind of port.
 
+use std::{net::Ipv4Addr, sync::Mutex};
+
+use tokio::net::UdpSocket;
+
 use super::*;
+
+/// What became of requests, in words.
+#[derive(Default)]
+struct Told(Mutex<Vec<String>>);
+
+impl Told {
+    fn tell(&self, what: String) {
+        self.0.lock().unwrap().push(what);
+    }
+}
+
+impl Watcher for Told {
+    fn sent(&self, file: &str, _: SocketAddr) {
+        self.tell(format!("sent {file}"));
+    }
+
+    fn refused(&self, file: &str, _: SocketAddr, why: ErrorCode) {
+        self.tell(format!("refused {file}: {why:?}"));
+    }
+
+    fn gave_up(&self, file: &str, _: SocketAddr) {
+        self.tell(format!("gave up {file}"));
+    }
+}
 
 struct Served {
     at: SocketAddr,
+    told: Arc<Told>,
     stop: CancellationToken,
     ended: tokio::task::JoinHandle<io::Result<()>>,
 }
@@ -14,19 +43,29 @@ fn content(length: usize) -> Vec<u8> {
 
 impl Served {
     async fn start(ports: Ports, files: &[(&str, usize)]) -> Self {
-        let content =
-            |length: usize| (0..length).map(|at| u8::try_from(at % 249).unwrap()).collect::<Vec<_>>();
         let files =
             Files::new(files.iter().map(|(name, length)| ((*name).to_owned(), content(*length).into())));
-        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        let (at, stop) = (socket.local_addr().unwrap(), CancellationToken::new());
-        let ended = tokio::spawn(serve(socket, files, (ports, Limits::default()), stop.clone()));
-        Self { at, stop, ended }
+        let socket = bind(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+        let at = SocketAddr::from((Ipv4Addr::LOCALHOST, socket.address().unwrap().port()));
+        let (told, stop) = (Arc::new(Told::default()), CancellationToken::new());
+        let serving = serve(socket, files, (ports, Limits::default()), told.clone(), stop.clone());
+        Self { at, told, stop, ended: tokio::spawn(serving) }
     }
 
-    async fn end(self) {
+    async fn end(self) -> Vec<String> {
         self.stop.cancel();
         self.ended.await.unwrap().unwrap();
+        std::mem::take(&mut *self.told.0.lock().unwrap())
+    }
+
+    /// When as much was told as this.
+    async fn told(&self, count: usize) {
+        let enough = async {
+            while self.told.0.lock().unwrap().len() < count {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(Duration::from_secs(20), enough).await.unwrap();
     }
 }
 
@@ -45,6 +84,7 @@ async fn read(at: SocketAddr, file: &str, options: &[(&str, &str)]) -> Result<Ve
     loop {
         let (length, from) =
             timeout(Duration::from_secs(20), socket.recv_from(&mut buffer)).await.unwrap().unwrap();
+        assert_eq!(from.ip(), at.ip(), "firmware hears only whom it asked");
         let bytes = &buffer[..length];
         match bytes[1] {
             5 => return Err(String::from_utf8_lossy(&bytes[4..length - 1]).into_owned()),
@@ -91,8 +131,16 @@ async fn many_read_at_once_and_each_gets_its_file_whole() {
         for reader in readers.collect::<Vec<_>>() {
             assert!(reader.await.unwrap() == content(300_001), "{ports:?}");
         }
-        assert_eq!(read(served.at, "small", &[]).await, Ok(Vec::new()));
-        served.end().await;
+        let elsewhere = SocketAddr::from(([127, 0, 0, 2], served.at.port()));
+        assert_eq!(read(elsewhere, "small", &[]).await, Ok(Vec::new()));
+        assert!(read(elsewhere, "nothing", &[]).await.is_err());
+        served.told(22).await;
+        let told = served.end().await;
+        for (what, expected) in
+            [("sent /snponly.efi", 20), ("sent small", 1), ("refused nothing: NotFound", 1)]
+        {
+            assert_eq!(told.iter().filter(|told| *told == what).count(), expected, "{told:?}");
+        }
     }
 }
 
@@ -113,4 +161,31 @@ async fn what_is_not_there_can_not_be_had_and_nothing_can_be_written() {
     }
     assert_eq!(read(served.at, "file", &[]).await, Ok(content(9)));
     served.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_only_probes_is_not_told_of_and_who_falls_silent_is_given_up() {
+    for ports in [Ports::Each, Ports::Single] {
+        let served = Served::start(ports, &[("file", 9)]).await;
+        let (probing, silent) =
+            (UdpSocket::bind("127.0.0.1:0").await.unwrap(), UdpSocket::bind("127.0.0.1:0").await.unwrap());
+        let mut buffer = [0; 64];
+        probing.send_to(b"\0\x01file\0octet\0tsize\x000\0", served.at).await.unwrap();
+        let (length, from) = probing.recv_from(&mut buffer).await.unwrap();
+        assert_eq!(&buffer[..length], b"\0\x06tsize\x009\0");
+        probing.send_to(b"\0\x05\0\x08enough\0", from).await.unwrap();
+        silent.send_to(b"\0\x01file\0octet\0", served.at).await.unwrap();
+        silent.recv_from(&mut buffer).await.unwrap();
+        served.told(1).await;
+        // The probe's transfer is over, too: it would have been given up before.
+        assert_eq!(served.end().await, ["gave up file"], "{ports:?}");
+    }
+}
+
+#[test]
+fn a_port_that_can_not_be_had_says_why() {
+    let first = bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let taken = SocketAddrV4::new(Ipv4Addr::LOCALHOST, first.address().unwrap().port());
+    let said = bind(taken).unwrap_err().to_string();
+    assert!(said.contains("TFTP") && said.contains("127.0.0.1") && said.contains("Another server"), "{said}");
 }

@@ -35,10 +35,23 @@ pub enum Next {
     Send(Vec<Bytes>, Duration),
     /// Go on waiting: that said nothing.
     Wait,
-    /// All was read, or nobody wants more of it.
-    Done,
+    /// There is nothing more to do.
+    Done(End),
     /// Send this, and be done.
-    Refuse(Bytes),
+    Refuse(ErrorCode, Bytes),
+}
+
+/// How a transfer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// All of it was read.
+    Read,
+    /// The client wanted no more: only the size, mostly.
+    Unwanted,
+    /// The client is not heard of any more.
+    Silent,
+    /// It was not to be had.
+    Refused(ErrorCode),
 }
 
 /// One file on its way to one client.
@@ -73,7 +86,7 @@ impl Transfer {
         };
         if request.mode != "octet" {
             let why = refusal(ErrorCode::Illegal, "only mode octet is served");
-            return (transfer, Next::Refuse(why));
+            return (transfer, Next::Refuse(ErrorCode::Illegal, why));
         }
         let agreed = transfer.agree(request, limits);
         if !agreed.is_empty() {
@@ -139,10 +152,13 @@ impl Transfer {
     /// What follows from a message of the client's.
     pub fn hear(&mut self, message: &Message) -> Next {
         match message {
-            Message::Ended => Next::Done,
+            Message::Ended => Next::Done(End::Unwanted),
             // It has not heard the first answer: that is sent again when its time is over.
             Message::Read(_) => Next::Wait,
-            Message::Write => Next::Refuse(refusal(ErrorCode::Forbidden, "nothing can be written here")),
+            Message::Write => {
+                let why = refusal(ErrorCode::Forbidden, "nothing can be written here");
+                Next::Refuse(ErrorCode::Forbidden, why)
+            }
             Message::Acknowledged(block) => self.acknowledge(*block),
         }
     }
@@ -169,15 +185,15 @@ impl Transfer {
         if further > 0 {
             self.tries = 1;
         } else if !self.may_try_again() {
-            return Next::Done;
+            return Next::Done(End::Silent);
         }
         self.acknowledged += further;
-        if self.acknowledged == self.blocks() { Next::Done } else { self.send() }
+        if self.acknowledged == self.blocks() { Next::Done(End::Read) } else { self.send() }
     }
 
     /// Nothing was heard in time.
     pub fn time_is_over(&mut self) -> Next {
-        if self.may_try_again() { self.send() } else { Next::Done }
+        if self.may_try_again() { self.send() } else { Next::Done(End::Silent) }
     }
 
     fn may_try_again(&mut self) -> bool {

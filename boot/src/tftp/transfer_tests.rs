@@ -28,8 +28,8 @@ fn read(options: &[(&str, &str)], content: &Bytes, lost: impl Fn(u64) -> bool) -
     for _ in 0..1_000_000 {
         let sent = match next {
             Next::Send(sent, _) => sent,
-            Next::Done => return read,
-            Next::Wait | Next::Refuse(_) => panic!("{next:?}"),
+            Next::Done(End::Read) => return read,
+            Next::Wait | Next::Done(_) | Next::Refuse(..) => panic!("{next:?}"),
         };
         let mut heard = false;
         for bytes in sent {
@@ -98,7 +98,7 @@ fn what_is_asked_for_is_agreed_to_within_limits() {
 #[test]
 fn who_only_wants_to_know_the_size_ends_it() {
     let (mut transfer, _) = Transfer::begin(&request(&[("tsize", "0")]), content(9), Limits::default());
-    assert_eq!(transfer.hear(&Message::Ended), Next::Done);
+    assert_eq!(transfer.hear(&Message::Ended), Next::Done(End::Unwanted));
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn in_a_window_what_was_missed_is_sent_again_from_there() {
     assert_eq!(numbers(&transfer.hear(&ack(2))), [3, 4, 5, 6]);
     assert_eq!(numbers(&transfer.hear(&ack(2))), [3, 4, 5, 6]);
     assert_eq!(numbers(&transfer.hear(&ack(6))), [7, 8, 9, 10]);
-    assert_eq!(transfer.hear(&ack(10)), Next::Done);
+    assert_eq!(transfer.hear(&ack(10)), Next::Done(End::Read));
 }
 
 #[test]
@@ -131,14 +131,14 @@ fn nobody_is_sent_to_for_ever_and_nothing_is_written() {
     for _ in 1..MOST_TRIES {
         assert_eq!(numbers(&transfer.time_is_over()), [1]);
     }
-    assert_eq!(transfer.time_is_over(), Next::Done);
+    assert_eq!(transfer.time_is_over(), Next::Done(End::Silent));
     let (mut repeating, _) =
         Transfer::begin(&request(&[("windowsize", "4")]), content(5000), Limits::default());
     repeating.hear(&ack(0));
-    let ends = (0..100).any(|_| repeating.hear(&ack(0)) == Next::Done);
+    let ends = (0..100).any(|_| repeating.hear(&ack(0)) == Next::Done(End::Silent));
     assert!(ends, "who asks for the same again and again is sent away");
     let (mut transfer, _) = Transfer::begin(&request(&[]), content(600), Limits::default());
-    assert!(matches!(transfer.hear(&Message::Write), Next::Refuse(_)));
+    assert!(matches!(transfer.hear(&Message::Write), Next::Refuse(..)));
     let text = Request { mode: "netascii".to_owned(), ..request(&[]) };
-    assert!(matches!(Transfer::begin(&text, content(9), Limits::default()).1, Next::Refuse(_)));
+    assert!(matches!(Transfer::begin(&text, content(9), Limits::default()).1, Next::Refuse(..)));
 }

@@ -1,0 +1,80 @@
+//! What nobody knows or understands is not answered, and does not keep others from it.
+
+use std::net::Ipv4Addr;
+
+use beskar7_boot::dhcp::{Counted, Mode, Operation, Packet, PeerPorts};
+
+use super::served::{DISCOVER, Listener, PXE, REQUEST, Served, message, reserved};
+
+const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
+
+#[tokio::test]
+async fn what_can_not_be_answered_is_counted_and_ends_nothing() {
+    let client = Listener::at(Ipv4Addr::UNSPECIFIED).await;
+    let peers = PeerPorts { client: client.port, relay: 9 };
+    let served = Served::start(Mode::Reservations, true, peers);
+    let to = (HERE, served.server);
+    let good = message(1, DISCOVER, &PXE);
+    let answer = Packet { operation: Operation::Reply, ..good.clone() };
+    let untyped = Packet { options: Vec::new(), ..good.clone() };
+    let nowhere = Packet { relay: Ipv4Addr::new(255, 255, 255, 254), ..good.clone() };
+    // Nobody listens there, which is heard of later, with something else.
+    let refused = Packet { relay: HERE, ..good.clone() };
+    let mut cut = good.bytes();
+    cut[241] = 255;
+    for (bytes, expected) in [
+        (Vec::new(), Counted::Malformed),
+        (vec![1; 239], Counted::Malformed),
+        (vec![0; 1501], Counted::Malformed),
+        (vec![255; 9000], Counted::Malformed),
+        (cut, Counted::Malformed),
+        (message(900, DISCOVER, &PXE).bytes(), Counted::Unknown),
+        (answer.bytes(), Counted::NotForUs),
+        (untyped.bytes(), Counted::NotForUs),
+        (message(1, REQUEST, &[(54, &[127, 0, 0, 99])]).bytes(), Counted::NotForUs),
+        (nowhere.bytes(), Counted::Failed),
+        (refused.bytes(), Counted::Answered),
+    ] {
+        let before = served.known.count(expected);
+        client.send(&bytes, to).await;
+        // Both are handled one after the other: with the answer to the second, the first is counted.
+        let offer = client.ask(&good, to).await;
+        assert_eq!(offer.yours, reserved(1), "after {expected:?}");
+        assert!(served.known.count(expected) > before, "{expected:?}, {} bytes", bytes.len());
+    }
+    served.end().await;
+}
+
+#[tokio::test]
+async fn a_flood_of_strangers_does_not_keep_the_known_from_their_addresses() {
+    let client = Listener::at(Ipv4Addr::UNSPECIFIED).await;
+    let peers = PeerPorts { client: client.port, relay: 9 };
+    let served = Served::start(Mode::Reservations, true, peers);
+    let to = (HERE, served.server);
+    let stranger = Listener::at(HERE).await;
+    let flood = tokio::spawn(async move {
+        let messages: Vec<Vec<u8>> = (1000..1100)
+            .map(|number| message(number, DISCOVER, &PXE).bytes())
+            .chain([vec![7; 1400], Vec::new()])
+            .collect();
+        loop {
+            for message in &messages {
+                stranger.send(message, to).await;
+            }
+            tokio::task::yield_now().await;
+        }
+    });
+    for number in 1..=50 {
+        // As a machine does: what is lost on the way is asked again.
+        let mut answer = None;
+        while answer.is_none() {
+            client.send(&message(number, DISCOVER, &PXE).bytes(), to).await;
+            answer = client.hear_of(number).await;
+        }
+        assert_eq!(answer.map(|answer| answer.yours), Some(reserved(number)));
+    }
+    flood.abort();
+    let known = served.end().await;
+    assert!(known.count(Counted::Unknown) > 0 && known.count(Counted::Malformed) > 0);
+    assert!(known.asked.lock().unwrap().iter().all(|asked| asked.given.is_some()));
+}
