@@ -91,6 +91,17 @@ impl Isos {
         .context("an initramfs")
     }
 
+    /// A unified kernel image by itself, with these parameters in it: a program that UEFI firmware starts.
+    pub async fn program(&self, parameters: &[&str]) -> Result<PathBuf> {
+        let parameters = parameters.join(" ");
+        let initramfs = self.initramfs().await?;
+        self.once(format!("program {parameters}"), async |directory| {
+            loaders::uki(&self.installed, &initramfs, &parameters, directory).await
+        })
+        .await
+        .context("a unified kernel image")
+    }
+
     /// What is made under a name, each in a directory of its own.
     async fn once(&self, name: String, make: impl AsyncFnOnce(&Path) -> Result<PathBuf>) -> Result<PathBuf> {
         let (number, cell) = {

@@ -45,8 +45,9 @@ fn run_again(installed: &Installed, module: &str, name: &str) -> Result<()> {
     let command = installed.in_new_network(name).arg(program).args(["--exact", &path]);
     let command = command.args(["--include-ignored", "--nocapture", "--test-threads=1"]).env(VARIABLE, name);
     let output = command.run_blocking(LIMIT)?;
-    eprint!("{}", output.stderr);
+    let passed_on = output.stderr.clone();
     let said = output.success()?;
+    eprint!("{passed_on}");
     // A name that is misspelt would run nothing, and nothing fails.
     ensure!(said.contains("1 passed"), "{path} did not run:\n{said}");
     Ok(())

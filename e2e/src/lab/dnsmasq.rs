@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::{LIMIT, Lab, Neighbour, Segment};
 use crate::process::{Process, tail};
-use crate::wait;
+use crate::wait::{self, Seen};
 
 impl Lab {
     /// A site's DHCP server, which gives addresses to whoever asks and knows nothing of booting.
@@ -36,16 +36,16 @@ impl Lab {
         let log = self.directory().join("dnsmasq.log");
         let leases = self.directory().join("leases");
         let command = self.command_inside(neighbour, "dnsmasq", &self.installed().dnsmasq);
-        // In the foreground, without this machine's own configuration, without DNS, and as whoever we are.
-        let command =
-            command.args(["--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--user=root"]);
-        let command = command.args(["--log-facility=-", "--log-dhcp", "--pid-file="]);
+        // In the foreground, as whoever we are, without this machine's own configuration, and without DNS.
+        let command = command.args(["--no-daemon", "--conf-file=/dev/null", "--port=0", "--log-dhcp"]);
         let command = command.arg(format!("--dhcp-leasefile={}", leases.display())).args(settings);
         let process = command.spawn(&log)?;
-        wait::until_true("dnsmasq to listen", LIMIT, || async {
-            process.check()?;
+        wait::until("dnsmasq to listen", LIMIT, || async {
+            if let Err(ended) = process.check() {
+                return Ok(Seen::Never(ended));
+            }
             let said = tail(&log, 50);
-            Ok(if said.contains(ready) { Ok(()) } else { Err(said) })
+            Ok(if said.contains(ready) { Seen::Done(()) } else { Seen::NotYet(said) })
         })
         .await?;
         Ok(process)

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use super::segment::{PREFIX, Segment};
 use super::{LIMIT, Lab};
 use crate::process::{Command, Process};
-use crate::wait;
+use crate::wait::{self, Seen};
 
 /// Another computer. It is gone when this is dropped.
 #[derive(Debug)]
@@ -25,10 +25,12 @@ impl Lab {
         let holder = holder.spawn(self.directory().join(format!("{name}.log")))?;
         let neighbour = Neighbour { name: name.to_owned(), holder };
         let own = network_of("self")?;
-        wait::until_true("a neighbour's network", LIMIT, || async {
-            neighbour.holder.check()?;
+        wait::until("a neighbour's network", LIMIT, || async {
+            if let Err(ended) = neighbour.holder.check() {
+                return Ok(Seen::Never(ended));
+            }
             let theirs = network_of(&neighbour.holder.pid().to_string())?;
-            Ok(if theirs == own { Err("the same as ours".to_owned()) } else { Ok(()) })
+            Ok(if theirs == own { Seen::NotYet("the same as ours".to_owned()) } else { Seen::Done(()) })
         })
         .await?;
         self.ip_inside(&neighbour, &["link", "set", "lo", "up"]).await?;
