@@ -31,6 +31,17 @@ pub enum BootMethod {
     Disk,
 }
 
+impl BootMethod {
+    /// Whether it is one from the network.
+    #[must_use]
+    pub const fn is_from_network(self) -> bool {
+        match self {
+            Self::Ipxe | Self::PXE | Self::HTTPBoot => true,
+            Self::VirtualMedia | Self::Disk => false,
+        }
+    }
+}
+
 /// How a host's disks are cleaned before it goes to the next consumer. Each wipes at least what the
 /// one before it does.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -25,3 +25,8 @@ pub(crate) const REDFISH_URL_RULE: &str = concat!(
     r"(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?",
     r"(/[^\s]*)?$')"
 );
+
+/// An IPv4 address.
+pub(crate) const IPV4_RULE: &str = "isIP(self) && ip(self).family() == 4";
+/// A list of such.
+pub(crate) const IPV4_LIST_RULE: &str = "self.all(a, isIP(a) && ip(a).family() == 4)";

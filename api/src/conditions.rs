@@ -94,6 +94,12 @@ pub mod host {
     pub const BOOT_PARAMETERS_UNSUPPORTED: &str = "BootParametersUnsupported";
     /// Virtual media could not be ejected.
     pub const EJECT_MEDIA_FAILED: &str = "EjectMediaFailed";
+    /// The machine boots from the network, and with which of its MAC addresses is not known.
+    pub const BOOT_MAC_UNKNOWN: &str = "BootMACUnknown";
+    /// The HostBootConfiguration that was made for the claim is not ready: the machine is not turned on before it is.
+    pub const BOOT_CONFIGURATION_NOT_READY: &str = "BootConfigurationNotReady";
+    /// What was made for a boot from the network can't be written or removed.
+    pub const BOOT_RESOURCES_NOT_WRITTEN: &str = "BootResourcesNotWritten";
     /// Being cleaned for the next consumer.
     pub const DEPROVISIONING: &str = "Deprovisioning";
     /// Its disks must be cleaned before somebody else gets it, and that can't be done.
@@ -269,4 +275,28 @@ pub mod policy {
     pub const POLICY_READ: &str = "PolicyRead";
     /// Its expression can't be used: it allows nobody.
     pub const EXPRESSION_NOT_USABLE: &str = "ExpressionNotUsable";
+}
+
+/// Reasons of a HostBootConfiguration.
+pub mod boot_configuration {
+    /// Ready: every artifact answers.
+    pub const ARTIFACTS_READY: &str = "ArtifactsReady";
+    /// An artifact does not answer, or is not what it should be.
+    pub const ARTIFACT_NOT_USABLE: &str = "ArtifactNotUsable";
+    /// What it asks for can't be booted.
+    pub const NOT_BOOTABLE: &str = "NotBootable";
+    /// Its host does not exist, or is not held by the claim that it was made for: nobody is served it.
+    pub const HOST_NOT_HELD: &str = "HostNotHeld";
+    /// There is no boot server.
+    pub const BOOT_SERVER_OFF: &str = "BootServerOff";
+}
+
+/// Reasons of a DHCPReservation.
+pub mod reservation {
+    /// Ready: the host is answered.
+    pub const RESERVED: &str = "Reserved";
+    /// Another, older reservation has the same MAC address: that one is answered.
+    pub const MAC_IN_USE: &str = "MACInUse";
+    /// Its host does not exist.
+    pub const HOST_NOT_FOUND: &str = "HostNotFound";
 }

@@ -4,10 +4,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
-use crate::cel::{MAC_MESSAGE, MAC_RULE};
+use crate::cel::{IPV4_LIST_RULE, IPV4_RULE, MAC_MESSAGE, MAC_RULE};
 use crate::reference::LocalReference;
-
-const IPV4_RULE: &str = "isIP(self) && ip(self).family() == 4";
 
 /// What the host is told when it asks.
 #[derive(CustomResource, Serialize, Deserialize, KubeSchema, Clone, Debug, Default, PartialEq)]
@@ -61,12 +59,12 @@ pub struct DHCPReservationSpec {
     /// IPv4 addresses of DNS servers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 8), inner(length(max = 64)))]
-    #[x_kube(validation = Rule::new("self.all(a, isIP(a) && ip(a).family() == 4)").message("dns holds something that is not an IPv4 address: write for example 192.0.2.53"))]
+    #[x_kube(validation = Rule::new(IPV4_LIST_RULE).message("dns holds something that is not an IPv4 address: write for example 192.0.2.53"))]
     pub dns: Vec<String>,
     /// IPv4 addresses of NTP servers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 8), inner(length(max = 64)))]
-    #[x_kube(validation = Rule::new("self.all(a, isIP(a) && ip(a).family() == 4)").message("ntp holds something that is not an IPv4 address: write for example 192.0.2.123"))]
+    #[x_kube(validation = Rule::new(IPV4_LIST_RULE).message("ntp holds something that is not an IPv4 address: write for example 192.0.2.123"))]
     pub ntp: Vec<String>,
     /// The host's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,7 +76,8 @@ pub struct DHCPReservationSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 60, max = 31536000))]
     pub lease_seconds: Option<i32>,
-    /// The URL that the host boots from.
+    /// The URL that the host boots from. `{{capability}}` stands for what only this host's claim may know: it is
+    /// put in when the host asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2048))]
     #[x_kube(validation = Rule::new(r"self.matches(r'^(https?|tftp)://[^\s]+$')")

@@ -44,7 +44,7 @@ pub struct HostBootConfigurationSpec {
     /// Where the host boots from: iPXE, PXE, HTTPBoot, VirtualMedia or Disk.
     #[serde(default)]
     pub method: BootMethod,
-    /// The URL of the kernel.
+    /// The URL of the kernel. It may end in `#sha256=` and the digest of its content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2048))]
     pub kernel: Option<String>,
@@ -52,7 +52,8 @@ pub struct HostBootConfigurationSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2048))]
     pub initramfs: Option<String>,
-    /// Kernel parameters.
+    /// Kernel parameters. `{{configURL}}` stands for the URL by which our boot server gives the machine its
+    /// configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(length(max = 1024)))]
     pub kernel_args: Vec<String>,
@@ -88,6 +89,13 @@ pub struct HostBootConfigurationStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "BootConfigurationState")]
     pub state: Option<BootConfigurationState>,
+    /// The digest of the manifest that an image in a registry resolved to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image_digest: Option<String>,
+    /// The kernel parameters that an image in a registry wants beside those of the spec.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 4096))]
+    pub image_command_line: Option<String>,
     /// What is served, and what it resolved to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
@@ -107,13 +115,16 @@ pub struct HostBootConfigurationStatus {
 #[derive(Serialize, Deserialize, KubeSchema, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct ServedArtifact {
-    /// What it is: kernel, initramfs, image, script.
+    /// What it is: kernel, initramfs (more of them with a number), root or program.
     #[schemars(length(min = 1, max = 63))]
     pub name: String,
     /// Where it is served, without the part that only the host may know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The digest that it resolved to.
+    /// Which content of it is served, and no other: what tells it from every other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin: Option<String>,
+    /// The digest that its content was found to have, where one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// Its size in bytes.

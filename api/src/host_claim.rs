@@ -43,6 +43,13 @@ use crate::selector::{HardwareRequirements, HostSelector};
         .message("hostRef and hostSelector exclude each other: name one host with hostRef, or describe hosts with hostSelector, or leave both out for any host that a policy allows"),
     validation = Rule::new("!(has(self.userData) && has(self.ignitionRef))")
         .message("userData and ignitionRef exclude each other: a machine reads one of them"),
+    validation = Rule::new("!(has(self.kernel) && has(self.image))")
+        .message("kernel and image exclude each other: a machine boots one of them"),
+    validation = Rule::new("!has(self.initramfs) || has(self.kernel)")
+        .message("initramfs needs kernel beside it"),
+    validation = Rule::new("!has(self.configVolume) || !has(self.kernel)")
+        .message("configVolume goes beside an ISO: a kernel from the network reads its configuration by its kernelArgs")
+        .field_path(".configVolume"),
     validation = Rule::new("!has(self.configVolume) || has(self.userData) || has(self.metaData) || has(self.networkData) || has(self.ignitionRef)")
         .message("configVolume has nothing to hold: give userData, metaData, networkData or ignitionRef, or remove configVolume")
         .field_path(".configVolume"),
@@ -65,6 +72,17 @@ pub struct HostClaimSpec {
     /// machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<HostImage>,
+    /// The URL of a kernel that the machine boots from the network, in place of an image. It may end in
+    /// `#sha256=` and the digest of its content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 2048))]
+    #[x_kube(validation = Rule::new(r"self.matches(r'^https?://[^\s]+$')").message("kernel is not a URL: write http://… or https://…"))]
+    pub kernel: Option<String>,
+    /// The URL of the initial ramdisk beside the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 2048))]
+    #[x_kube(validation = Rule::new(r"self.matches(r'^https?://[^\s]+$')").message("initramfs is not a URL: write http://… or https://…"))]
+    pub initramfs: Option<String>,
     /// Whether the machine should run. Turning it on starts the provisioning; turning it off stops the
     /// machine.
     #[serde(default)]

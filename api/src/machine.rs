@@ -150,8 +150,10 @@ const IMMUTABLE: &str = "can't change on an existing machine: write a new Beskar
         .message("imageURL is missing: RemoteConfig and PreBakedISO need the URL of an ISO, DiskImage that of a disk image"),
     validation = Rule::new("!(self.provisioningMode in ['PXE', 'iPXE', 'HTTPBoot']) || has(self.imageURL) || has(self.kernel)")
         .message("nothing to boot: PXE, iPXE and HTTPBoot need kernel (and usually initramfs), or imageURL"),
-    validation = Rule::new("!has(self.imageURL) || !self.imageURL.startsWith('oci://') || self.provisioningMode == 'DiskImage'")
-        .message("an oci:// image can only be written to disk: set provisioningMode: DiskImage, or give an http(s) URL").field_path(".imageURL"),
+    validation = Rule::new("!has(self.imageURL) || !self.imageURL.startsWith('oci://') || !(self.provisioningMode in ['RemoteConfig', 'PreBakedISO'])")
+        .message("an oci:// image is no ISO: set provisioningMode to iPXE, PXE, HTTPBoot or DiskImage, or give an http(s) URL").field_path(".imageURL"),
+    validation = Rule::new("!(has(self.kernel) && has(self.imageURL))")
+        .message("kernel and imageURL exclude each other: a machine boots one of them").field_path(".kernel"),
     validation = Rule::new("self.provisioningMode != 'RemoteConfig' || has(self.osFamily)")
         .message("osFamily is missing: RemoteConfig must know which kernel parameters the operating system reads; choose one, or other with kernelArgs"),
     validation = Rule::new("self.provisioningMode != 'RemoteConfig' || !has(self.osFamily) || self.osFamily != 'other' || (has(self.kernelArgs) && size(self.kernelArgs) > 0)")
@@ -173,12 +175,13 @@ pub struct Beskar7MachineSpec {
     #[serde(default, rename = "providerID", skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 512))]
     pub provider_id: Option<String>,
-    /// The URL of the image: an ISO for RemoteConfig and PreBakedISO, a disk image for DiskImage.
-    /// http(s), ftp or file; oci for DiskImage. The BMC or our boot server must be able to reach it.
+    /// The URL of the image: an ISO for RemoteConfig and PreBakedISO, a disk image for DiskImage, an image in
+    /// a registry or an EFI program for network boot. http(s), ftp or file; oci for DiskImage and network
+    /// boot. The BMC or our boot server must be able to reach it.
     #[serde(default, rename = "imageURL", skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2048))]
     #[x_kube(validation = Rule::new(r"self.matches(r'^(https?|ftp|file|oci)://[^\s]+$')")
-        .message("imageURL is not a URL of an image: write http://…, https://…, ftp://…, file://… or, for DiskImage, oci://…"))]
+        .message("imageURL is not a URL of an image: write http://…, https://…, ftp://…, file://… or, for DiskImage and network boot, oci://…"))]
     pub image_url: Option<String>,
     /// The URL of the operating system's configuration, for RemoteConfig and network boot. Without it
     /// the machine is given its Machine's bootstrap data, where its osFamily can read that.
@@ -221,7 +224,7 @@ pub struct Beskar7MachineSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(length(max = 1024)))]
     pub kernel_args: Vec<String>,
-    /// The URL of the kernel, for network boot.
+    /// The URL of the kernel, for network boot. It may end in `#sha256=` and the digest of its content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2048))]
     pub kernel: Option<String>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::MachineAddress;
 use crate::boot::{BootMethod, BootMode, BootParameterMechanism, Cleaning, ConfigVolume};
-use crate::cel::{MAC_MESSAGE, MAC_RULE, REDFISH_URL_RULE, unchanged};
+use crate::cel::{IPV4_LIST_RULE, IPV4_RULE, MAC_MESSAGE, MAC_RULE, REDFISH_URL_RULE, unchanged};
 use crate::hardware::{Architecture, Hardware, RootDeviceHints};
 use crate::reference::{LocalReference, ObjectReference};
 
@@ -148,6 +148,10 @@ pub struct PhysicalHostSpec {
     #[schemars(length(max = 17))]
     #[x_kube(validation = Rule::new(MAC_RULE).message(format!("bootMACAddress {MAC_MESSAGE}").as_str()))]
     pub boot_mac_address: Option<String>,
+    /// The address that the host is given by our own DHCP server when it boots from the network, and what
+    /// belongs to it. Without it the site's own DHCP server gives it one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_network: Option<BootNetwork>,
     /// Addresses that the machine is known to have once it runs. Without them they are discovered
     /// where that is possible.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -193,6 +197,34 @@ pub struct RedfishConnection {
     pub system_id: Option<String>,
 }
 
+/// What our own DHCP server gives a host.
+#[derive(Serialize, Deserialize, KubeSchema, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct BootNetwork {
+    /// The IPv4 address that the host gets.
+    #[schemars(length(max = 64))]
+    #[x_kube(validation = Rule::new(IPV4_RULE).message("ipAddress is not an IPv4 address: write for example 192.0.2.10, and its prefix length in prefix"))]
+    pub ip_address: String,
+    /// The prefix length of the host's network, for example 24.
+    #[schemars(range(min = 1, max = 32))]
+    pub prefix: i32,
+    /// The IPv4 address of the default gateway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    #[x_kube(validation = Rule::new(IPV4_RULE).message("gateway is not an IPv4 address: write for example 192.0.2.1"))]
+    pub gateway: Option<String>,
+    /// IPv4 addresses of DNS servers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 8), inner(length(max = 64)))]
+    #[x_kube(validation = Rule::new(IPV4_LIST_RULE).message("dns holds something that is not an IPv4 address: write for example 192.0.2.53"))]
+    pub dns: Vec<String>,
+    /// IPv4 addresses of NTP servers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 8), inner(length(max = 64)))]
+    #[x_kube(validation = Rule::new(IPV4_LIST_RULE).message("ntp holds something that is not an IPv4 address: write for example 192.0.2.123"))]
+    pub ntp: Vec<String>,
+}
+
 /// What the consumer wants of the boot beside the ISO.
 #[derive(Serialize, Deserialize, KubeSchema, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
@@ -203,6 +235,19 @@ pub struct HostBoot {
     /// How its firmware starts: UEFI or Legacy.
     #[serde(default)]
     pub boot_mode: BootMode,
+    /// The URL of the kernel, for a boot from the network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 2048))]
+    pub kernel: Option<String>,
+    /// The URL of the initial ramdisk, for a boot from the network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 2048))]
+    pub initramfs: Option<String>,
+    /// The image, for a boot from the network: a reference to an image in an OCI registry, or the URL of an EFI
+    /// program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 2048))]
+    pub image: Option<String>,
     /// Kernel parameters to add. `{{configURL}}` stands for the URL by which our boot server gives the
     /// machine its configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

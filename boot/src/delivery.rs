@@ -4,6 +4,8 @@
 //! Every refusal is the same answer: who guesses learns nothing.
 
 mod answer;
+mod artifact;
+mod completed;
 mod target;
 mod wrong;
 
@@ -13,7 +15,11 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-pub use self::answer::router;
+pub use self::{
+    answer::router,
+    artifact::ArtifactName,
+    target::{LOADERS, SCRIPT},
+};
 use crate::{capability::Capability, source::Source};
 
 /// Why nothing is given out.
@@ -75,15 +81,17 @@ pub struct Medium {
     pub source: Arc<dyn Source>,
     /// What tells this content from any other.
     pub etag: String,
-    /// The parts of it whose reading says something.
-    pub telling: Telling,
+    /// The parts of it whose reading says something, if there are any.
+    pub telling: Option<Telling>,
 }
 
-/// Which parts of a medium say something when they are read.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Which parts of a medium say something when they are read, and what.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Telling {
-    /// The boot loader's configuration.
-    pub loader: Vec<Range<u64>>,
+    /// The parts.
+    pub parts: Vec<Range<u64>>,
+    /// What is learned from it.
+    pub says: Learned,
 }
 
 /// What was learned of a machine by what it asked for.
@@ -91,6 +99,15 @@ pub struct Telling {
 pub enum Learned {
     /// Its boot loader read its configuration.
     LoaderRead,
+    /// Its loader read what it is to boot from the network.
+    ScriptRead,
+    /// Its loader read all of this.
+    Fetched {
+        /// What.
+        artifact: ArtifactName,
+        /// Whether that is the last of what it boots.
+        last: bool,
+    },
     /// It read its configuration.
     ConfigurationRead,
     /// It called home.
@@ -104,6 +121,12 @@ pub enum Counted {
     Configuration,
     /// A medium, or a part of one.
     Medium,
+    /// What is to be booted from the network.
+    Script,
+    /// Something that is booted from the network, or a part of it.
+    Artifact,
+    /// A boot loader.
+    Loader,
     /// A call.
     PhoneHome,
     /// Nothing, because there is nothing for who asked.
@@ -125,6 +148,8 @@ pub enum MediumName<'a> {
         /// Its label.
         label: &'a str,
     },
+    /// Something that is booted from the network.
+    Artifact(ArtifactName),
 }
 
 /// Who knows what there is for a capability.
@@ -141,6 +166,16 @@ pub trait Desk: Send + Sync + 'static {
         capability: &'a Capability,
         name: MediumName<'a>,
     ) -> BoxFuture<'a, Result<Medium, Refusal>>;
+
+    /// What iPXE is told to start, for who may boot from the network.
+    fn script(&self, _: &Capability) -> Result<String, Refusal> {
+        Err(Refusal::Nothing)
+    }
+
+    /// A boot loader, by the name of its file. These are no secrets.
+    fn loader(&self, _: &str) -> Option<Bytes> {
+        None
+    }
 
     /// Whether this capability may call home.
     fn may_call_home(&self, capability: &Capability) -> bool;

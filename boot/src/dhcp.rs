@@ -19,6 +19,7 @@ pub use self::{
     answer::{Arrived, Door, Mode, PeerPorts, Reply, Server, reply},
     client::{Architecture, Client, Loader},
     kind::Kind,
+    loading::binary,
     packet::{Operation, Packet, PacketError},
     register::{Asked, Counted, Register},
     reservation::{Addressing, Boot, Mac, Reservation},

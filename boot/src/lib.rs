@@ -7,6 +7,7 @@
     allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests may panic")
 )]
 
+pub mod artifacts;
 pub mod capability;
 mod datagrams;
 pub mod delivery;

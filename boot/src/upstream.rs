@@ -1,12 +1,16 @@
 //! Images from where they are: read by range, pinned to what was there when they were opened, and kept in a cache where
 //! there is one. Nothing here knows what an image holds, or who reads it.
 
+mod access;
 mod addresses;
 mod cache;
+mod challenge;
+mod document;
 mod error;
 mod hosts;
 mod partial;
 mod pin;
+mod registry;
 mod remote;
 mod settings;
 mod targets;
@@ -17,11 +21,14 @@ use std::sync::Arc;
 
 use url::Url;
 
+use self::access::Access;
 use self::cache::Cache;
-use self::error::shown;
+pub(crate) use self::document::Document;
+pub(crate) use self::error::shown;
 pub use self::error::{UpstreamError, Why};
 pub use self::hosts::{HostRule, HostRuleError};
 pub use self::pin::Pin;
+pub(crate) use self::registry::Registry;
 use self::remote::Remote;
 pub use self::settings::{CacheSettings, Limits, UpstreamSettings};
 use self::web::Web;
@@ -52,7 +59,33 @@ impl Upstreams {
     /// The URL may not be read, its server does not answer, or what it answers can't be pinned or read in parts.
     pub async fn open(&self, url: &str) -> Result<Upstream, UpstreamError> {
         let url = Url::parse(url).map_err(UpstreamError::NotAUrl)?;
-        let remote = Remote::open(self.web.clone(), self.limits, url.clone()).await?;
+        self.readable(Remote::open(Access::Anybody(self.web.clone()), self.limits, url).await?)
+    }
+
+    /// A server that may ask for a token before it gives what is in a repository of its own.
+    pub(crate) fn registry(&self, base: &Url, repository: &str) -> Arc<Registry> {
+        Arc::new(Registry::new(self.web.clone(), base, repository))
+    }
+
+    /// Whether loopback addresses may be connected to.
+    pub(crate) fn allows_loopback(&self) -> bool {
+        self.web.allows_loopback()
+    }
+
+    /// Opens a part of an image in a registry by its digest, which also pins it.
+    pub(crate) async fn open_blob(
+        &self,
+        registry: &Arc<Registry>,
+        digest: String,
+        size: u64,
+    ) -> Result<Upstream, UpstreamError> {
+        let url = registry.blob(&digest);
+        let access = Access::Registry(registry.clone());
+        self.readable(Remote::open_content(access, self.limits, url, digest, size).await?)
+    }
+
+    /// Whether it can be read in parts, by its server or from the cache.
+    fn readable(&self, remote: Remote) -> Result<Upstream, UpstreamError> {
         if !remote.has_ranges() {
             let size = remote.pin().size();
             let why = match &self.cache {
@@ -63,7 +96,7 @@ impl Upstreams {
                 }
             };
             if let Some(why) = why {
-                return Err(UpstreamError::Unreadable { what: shown(&url), why });
+                return Err(UpstreamError::Unreadable { what: remote.name(), why });
             }
         }
         Ok(Upstream { remote, cache: self.cache.clone() })
@@ -81,6 +114,13 @@ impl Upstream {
     /// What tells it from every other.
     pub fn pin(&self) -> &Pin {
         self.remote.pin()
+    }
+
+    /// Keeps nothing of it, as far as nobody else reads it now: what was read was wrong.
+    pub(crate) fn forget(&self) {
+        if let Some(cache) = &self.cache {
+            cache.forget(self.pin());
+        }
     }
 }
 

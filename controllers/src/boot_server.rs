@@ -5,31 +5,51 @@
 
 mod configuration;
 mod desk;
+mod fetched;
 mod hearing;
 mod holders;
 mod images;
 mod key;
 pub mod links;
+mod register;
+mod scripts;
+mod sightings;
 mod volumes;
+mod witness;
 
-use std::{net::TcpListener, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+    sync::Arc,
+    time::Duration,
+};
 
 use beskar7_boot::{
     capability::Key,
+    dhcp,
     server::{self, Certificate},
+    tftp::{self, ErrorCode, Files, Limits, Ports, Watcher},
     upstream::Upstreams,
 };
 use kube::Client;
-use tokio::{sync::Semaphore, task::JoinHandle};
+use tokio::{
+    sync::Semaphore,
+    task::{JoinHandle, JoinSet},
+};
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::register::first_of;
 use self::{
     desk::{AT_ONCE, BootDesk},
     hearing::Hearing,
     holders::Holders,
+    register::Machines,
+    sightings::Sightings,
     volumes::Volumes,
+    witness::Witness,
 };
 pub use self::{
+    fetched::{FetchError, Fetched, Part},
     images::{ImageError, Images},
     key::{KeyError, SECRET, key},
     links::Links,
@@ -37,6 +57,7 @@ pub use self::{
 use crate::{
     caches::{Caches, Feeds},
     diagnostics::Metrics,
+    tell::Recorder,
 };
 
 /// What hosts are told of the boot server, and what it presents: for those who make machines ready.
@@ -46,13 +67,19 @@ pub struct Presenter {
     pub links: Links,
     /// The images that are presented.
     pub images: Arc<Images>,
+    /// What is booted from the network.
+    pub artifacts: Fetched,
 }
 
 impl Presenter {
     /// For a server at this URL.
     #[must_use]
     pub fn new(url: &str, key: Key, upstreams: Upstreams) -> Self {
-        Self { links: Links::new(url, key), images: Arc::new(Images::new(upstreams)) }
+        Self {
+            links: Links::new(url, key),
+            artifacts: Fetched::new(upstreams.clone()),
+            images: Arc::new(Images::new(upstreams)),
+        }
     }
 }
 
@@ -60,41 +87,98 @@ impl Presenter {
 pub struct Parts {
     /// Reads what may be given out, and writes what is heard.
     pub client: Client,
+    /// Tells people what machines are seen to do.
+    pub recorder: Recorder,
     /// What is counted.
     pub metrics: Metrics,
     /// For so long a configuration is given out.
     pub configuration_timeout: Duration,
     /// Its certificate, where it serves by HTTPS.
     pub certificate: Option<Certificate>,
+    /// Where it listens.
+    pub sockets: Sockets,
+    /// The boot loaders that it gives out.
+    pub loaders: Files,
+}
+
+/// Where the boot server listens.
+pub struct Sockets {
+    /// By HTTP.
+    pub http: TcpListener,
+    /// By DHCP, where it does.
+    pub dhcp: Option<(dhcp::Sockets, dhcp::Settings)>,
+    /// By TFTP, where it does.
+    pub tftp: Option<(tftp::Socket, Ports)>,
 }
 
 /// Serves until `stop`.
 pub fn start(
-    listener: TcpListener,
     parts: Parts,
     presenter: Presenter,
     feeds: &Feeds,
     stop: &CancellationToken,
-) -> JoinHandle<std::io::Result<()>> {
+) -> JoinHandle<io::Result<()>> {
+    let Parts { client, recorder, metrics, configuration_timeout, certificate, sockets, loaders } = parts;
     let caches: Caches = feeds.caches();
     let holders = Holders::new(presenter.links.clone(), &caches);
     tokio::spawn(holders.clone().follow(feeds.hosts.changes(), stop.clone()));
-    let hearing = Hearing::new(parts.client.clone());
+    let (hearing, witness) = (Hearing::new(client.clone()), Witness::new(recorder));
+    let seen = (hearing.clone(), witness.clone(), Sightings::new(client.clone()));
+    let machines = Machines::new(presenter.links.clone(), &caches, seen, metrics.clone());
+    tokio::spawn(machines.clone().follow(feeds.reservations.changes(), stop.clone()));
     let desk = BootDesk {
-        client: parts.client,
-        metrics: parts.metrics,
+        client,
+        metrics: metrics.clone(),
         caches,
         holders,
         hearing: hearing.clone(),
+        witness,
+        loaders: loaders.clone(),
         presenter,
         volumes: Volumes::default(),
         turns: Semaphore::new(AT_ONCE),
-        configuration_timeout: parts.configuration_timeout,
+        configuration_timeout,
     };
-    let (certificate, stop) = (parts.certificate, stop.clone());
+    let (mut serving, stop) = (JoinSet::new(), stop.clone());
+    serving.spawn(server::serve(sockets.http, Arc::new(desk), certificate, stop.clone()));
+    if let Some((listening, settings)) = sockets.dhcp {
+        serving.spawn(dhcp::serve(listening, settings, Arc::new(machines), stop.clone()));
+    }
+    if let Some((socket, ports)) = sockets.tftp {
+        let counting = Arc::new(CountedTransfers(metrics));
+        serving.spawn(tftp::serve(socket, loaders, (ports, Limits::default()), counting, stop.clone()));
+    }
     tokio::spawn(async move {
-        let served = server::serve(listener, Arc::new(desk), certificate, stop).await;
+        // Whichever ends first ends it: by an error, or because it was told to.
+        let first = serving.join_next().await;
+        if stop.is_cancelled() {
+            while serving.join_next().await.is_some() {}
+        }
         hearing.finish().await;
-        served
+        match first {
+            Some(Ok(ended)) => ended,
+            Some(Err(panic)) => Err(io::Error::other(panic)),
+            None => Ok(()),
+        }
     })
+}
+
+/// Counts what is sent by TFTP.
+struct CountedTransfers(Metrics);
+
+impl Watcher for CountedTransfers {
+    fn sent(&self, file: &str, peer: SocketAddr) {
+        tracing::info!(file, %peer, "a boot loader was sent by TFTP");
+        self.0.tftp_counted("sent");
+    }
+
+    fn refused(&self, file: &str, peer: SocketAddr, why: ErrorCode) {
+        tracing::debug!(file, %peer, ?why, "TFTP refused");
+        self.0.tftp_counted("refused");
+    }
+
+    fn gave_up(&self, file: &str, peer: SocketAddr) {
+        tracing::info!(file, %peer, "a transfer by TFTP was given up: the machine is not heard of any more");
+        self.0.tftp_counted("given-up");
+    }
 }

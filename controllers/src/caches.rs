@@ -2,8 +2,8 @@
 //! current.
 
 use beskar7_api::{
-    Beskar7Cluster, Beskar7Machine, Beskar7MachineTemplate, HostClaim, HostDeployPolicy, PhysicalHost,
-    cluster_api, labels,
+    Beskar7Cluster, Beskar7Machine, Beskar7MachineTemplate, DHCPReservation, HostBootConfiguration,
+    HostClaim, HostDeployPolicy, PhysicalHost, cluster_api, labels,
 };
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{
@@ -40,6 +40,10 @@ pub struct Caches {
     pub owner_machines: Cache<cluster_api::Machine>,
     /// Cluster API's Clusters.
     pub owner_clusters: Cache<cluster_api::Cluster>,
+    /// What hosts boot from the network.
+    pub boot_configurations: Cache<HostBootConfiguration>,
+    /// What hosts are told when they ask.
+    pub reservations: Cache<DHCPReservation>,
     /// What opens hosts to others.
     pub policies: Cache<HostDeployPolicy>,
     /// Who may have whose hosts.
@@ -56,6 +60,8 @@ impl Caches {
         self.templates.filled().await;
         self.owner_machines.filled().await;
         self.owner_clusters.filled().await;
+        self.boot_configurations.filled().await;
+        self.reservations.filled().await;
         self.policies.filled().await;
         self.tenancy.filled().await;
     }
@@ -77,6 +83,10 @@ pub struct Feeds {
     pub owner_machines: Feed<cluster_api::Machine>,
     /// Of Cluster API's Clusters.
     pub owner_clusters: Feed<cluster_api::Cluster>,
+    /// Of what hosts boot from the network.
+    pub boot_configurations: Feed<HostBootConfiguration>,
+    /// Of what hosts are told when they ask.
+    pub reservations: Feed<DHCPReservation>,
     /// Of what opens hosts to others.
     pub policies: Feed<HostDeployPolicy>,
     /// Of those others; with `--namespace` there are none.
@@ -91,10 +101,14 @@ impl Feeds {
         // Only what is ours carries the filter's label: a Machine is looked at because its Beskar7Machine is.
         let all = watcher::Config::default;
         // Whether something is ours is said by hosts and claims, not by what opens the one to the other.
-        let policies = Feed::new("HostDeployPolicy", api(client, options), all());
-        let namespaces = match options.watch_namespace() {
-            Some(_) => None,
-            None => Some(Feed::new("Namespace", Api::all(client.clone()), all())),
+        let controls = !options.boot.boot_only;
+        let policies = match controls {
+            true => Feed::new("HostDeployPolicy", api(client, options), all()),
+            false => Feed::none(),
+        };
+        let namespaces = match (options.watch_namespace(), controls) {
+            (None, true) => Some(Feed::new("Namespace", Api::all(client.clone()), all())),
+            (Some(_), _) | (None, false) => None,
         };
         let known = namespaces.as_ref().map_or_else(Cache::empty, Feed::cache);
         Self {
@@ -105,7 +119,12 @@ impl Feeds {
             machines: Feed::new("Beskar7Machine", api(client, options), ours(options)),
             claims: Feed::new("HostClaim", api(client, options), ours(options)),
             clusters: Feed::new("Beskar7Cluster", api(client, options), ours(options)),
-            templates: Feed::new("Beskar7MachineTemplate", api(client, options), ours(options)),
+            templates: match controls {
+                true => Feed::new("Beskar7MachineTemplate", api(client, options), ours(options)),
+                false => Feed::none(),
+            },
+            boot_configurations: Feed::new("HostBootConfiguration", api(client, options), ours(options)),
+            reservations: Feed::new("DHCPReservation", api(client, options), ours(options)),
             owner_machines: Feed::new("Machine", api(client, options), all()),
             owner_clusters: Feed::new("Cluster", api(client, options), all()),
         }
@@ -122,6 +141,8 @@ impl Feeds {
             templates: self.templates.cache(),
             owner_machines: self.owner_machines.cache(),
             owner_clusters: self.owner_clusters.cache(),
+            boot_configurations: self.boot_configurations.cache(),
+            reservations: self.reservations.cache(),
             policies: self.policies.cache(),
             tenancy: self.tenancy.clone(),
         }
@@ -142,6 +163,8 @@ impl Feeds {
         self.templates.start(tasks, stop);
         self.owner_machines.start(tasks, stop);
         self.owner_clusters.start(tasks, stop);
+        self.boot_configurations.start(tasks, stop);
+        self.reservations.start(tasks, stop);
         self.policies.start(tasks, stop);
         if let Some(namespaces) = &mut self.namespaces {
             namespaces.start(tasks, stop);

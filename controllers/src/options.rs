@@ -10,6 +10,7 @@ mod tests;
 
 use std::{
     ffi::OsString,
+    net::{Ipv4Addr, SocketAddr, SocketAddrV4},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -232,6 +233,17 @@ pub enum LogFormat {
     Json,
 }
 
+/// What is answered by DHCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DhcpMode {
+    /// Nothing.
+    Off,
+    /// What to boot, beside the site's own server.
+    Proxy,
+    /// Addresses to those who have one reserved, and what to boot to all who are known.
+    Reservations,
+}
+
 /// What hosts boot from.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Boot server")]
@@ -272,6 +284,57 @@ pub struct Boot {
         hide_default_value = true
     )]
     pub boot_tls_key_file: String,
+    /// Serve machines that boot, and nothing else: no controllers, no election. For hosts of the provisioning network
+    #[arg(long, env = "BESKAR7_BOOT_ONLY", hide_env_values = true, value_name = "BOOL", action = ArgAction::Set,
+          num_args = 0..=1, require_equals = true, value_parser = boolean,
+          default_value = "false", default_missing_value = "true")]
+    pub boot_only: bool,
+    /// Answer machines by DHCP: off, proxy (what to boot, beside the site's own DHCP server), or reservations
+    /// (addresses, too, to hosts whose bootNetwork has one)
+    #[arg(long, env = "BESKAR7_DHCP", hide_env_values = true, value_name = "MODE", default_value = "off")]
+    pub dhcp: DhcpMode,
+    /// The interfaces that DHCP listens on, separated by commas. Empty: all
+    #[arg(
+        long,
+        env = "BESKAR7_DHCP_INTERFACES",
+        hide_env_values = true,
+        value_name = "NAMES",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub dhcp_interfaces: String,
+    /// The IPv4 address by which machines and relays know this server, where it is not the interface's own. Empty: that
+    /// one
+    #[arg(
+        long,
+        env = "BESKAR7_DHCP_ADVERTISE_ADDRESS",
+        hide_env_values = true,
+        value_name = "ADDRESS",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub dhcp_advertise_address: String,
+    /// A directory with iPXE's programs, which are given out by TFTP and HTTP: undionly.kpxe, snponly.efi,
+    /// snponly-arm64.efi. Empty: none, and no TFTP
+    #[arg(
+        long,
+        env = "BESKAR7_IPXE_DIR",
+        hide_env_values = true,
+        value_name = "PATH",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub ipxe_dir: String,
+    /// Where TFTP listens, by IPv4. 0 turns it off
+    #[arg(long, env = "BESKAR7_TFTP_BIND_ADDRESS", hide_env_values = true, value_name = "ADDRESS",
+          value_parser = address::parse, default_value = ":69")]
+    pub tftp_bind_address: BindAddress,
+    /// Send files from the port that was asked, and not from one for each transfer: where something stands between that
+    /// knows no other. Some firmware refuses that
+    #[arg(long, env = "BESKAR7_TFTP_SINGLE_PORT", hide_env_values = true, value_name = "BOOL",
+          action = ArgAction::Set, num_args = 0..=1, require_equals = true, value_parser = boolean,
+          default_value = "false", default_missing_value = "true")]
+    pub tftp_single_port: bool,
     /// How long a machine may read its configuration after it was turned on for it, if its boot is not seen before
     #[arg(long, env = "BESKAR7_CONFIGURATION_TIMEOUT", hide_env_values = true, value_name = "DURATION",
           value_parser = duration::parse, default_value = "1h")]
@@ -360,6 +423,36 @@ impl Options {
     #[must_use]
     pub fn boot_certificate(&self) -> Option<(&Path, &Path)> {
         Some((path(&self.boot.boot_tls_cert_file)?, path(&self.boot.boot_tls_key_file)?))
+    }
+
+    /// The interfaces that DHCP listens on; none are all.
+    #[must_use]
+    pub fn dhcp_interfaces(&self) -> Vec<String> {
+        let parts = self.boot.dhcp_interfaces.split(',').map(str::trim);
+        parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// The directory of iPXE's programs, if there is one.
+    #[must_use]
+    pub fn ipxe_dir(&self) -> Option<&Path> {
+        path(&self.boot.ipxe_dir)
+    }
+
+    /// Where TFTP listens, if it does: there is nothing to give out without a directory.
+    #[must_use]
+    pub fn tftp_address(&self) -> Option<SocketAddrV4> {
+        self.ipxe_dir()?;
+        match self.boot.tftp_bind_address {
+            BindAddress::Off | BindAddress::At(SocketAddr::V6(_)) => None,
+            BindAddress::Any(port) => Some(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)),
+            BindAddress::At(SocketAddr::V4(address)) => Some(address),
+        }
+    }
+
+    /// The address by which machines know the DHCP server, where one was given. It was checked that it is one.
+    #[must_use]
+    pub fn dhcp_advertised(&self) -> Option<Ipv4Addr> {
+        given(&self.boot.dhcp_advertise_address)?.parse().ok()
     }
 
     /// A file with CAs for images, if one was given.

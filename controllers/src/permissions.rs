@@ -57,7 +57,10 @@ struct Line {
 
 const READ: &[&str] = &["get", "list", "watch"];
 const READ_AND_PATCH: &[&str] = &["get", "list", "watch", "patch"];
+const MAKE: &[&str] = &["create", "update", "delete"];
 const ALWAYS: fn(&Options) -> bool = |_| true;
+/// What only controllers do, and not a boot server by itself.
+const CONTROLLING: fn(&Options) -> bool = |options| !options.boot.boot_only;
 
 const TABLE: &[Line] = &[
     Line {
@@ -74,15 +77,23 @@ const TABLE: &[Line] = &[
         subresource: Some("status"),
         verbs: &["patch"],
         place: Where::Watched,
+        only_if: CONTROLLING,
+    },
+    Line {
+        group: GROUP,
+        resource: "beskar7machines",
+        subresource: None,
+        verbs: READ,
+        place: Where::Watched,
         only_if: ALWAYS,
     },
     Line {
         group: GROUP,
         resource: "beskar7machines",
         subresource: None,
-        verbs: READ_AND_PATCH,
+        verbs: &["patch"],
         place: Where::Watched,
-        only_if: ALWAYS,
+        only_if: CONTROLLING,
     },
     Line {
         group: GROUP,
@@ -90,15 +101,23 @@ const TABLE: &[Line] = &[
         subresource: Some("status"),
         verbs: &["patch"],
         place: Where::Watched,
+        only_if: CONTROLLING,
+    },
+    Line {
+        group: GROUP,
+        resource: "beskar7clusters",
+        subresource: None,
+        verbs: READ,
+        place: Where::Watched,
         only_if: ALWAYS,
     },
     Line {
         group: GROUP,
         resource: "beskar7clusters",
         subresource: None,
-        verbs: READ_AND_PATCH,
+        verbs: &["patch"],
         place: Where::Watched,
-        only_if: ALWAYS,
+        only_if: CONTROLLING,
     },
     Line {
         group: GROUP,
@@ -106,7 +125,7 @@ const TABLE: &[Line] = &[
         subresource: Some("status"),
         verbs: &["patch"],
         place: Where::Watched,
-        only_if: ALWAYS,
+        only_if: CONTROLLING,
     },
     Line {
         group: cluster_api::GROUP,
@@ -131,7 +150,7 @@ const TABLE: &[Line] = &[
         subresource: None,
         verbs: &["get"],
         place: Where::Watched,
-        only_if: ALWAYS,
+        only_if: CONTROLLING,
     },
     Line {
         group: GROUP,
@@ -139,7 +158,7 @@ const TABLE: &[Line] = &[
         subresource: None,
         verbs: READ,
         place: Where::Watched,
-        only_if: ALWAYS,
+        only_if: CONTROLLING,
     },
     Line {
         group: GROUP,
@@ -147,15 +166,23 @@ const TABLE: &[Line] = &[
         subresource: Some("status"),
         verbs: &["patch"],
         place: Where::Watched,
+        only_if: CONTROLLING,
+    },
+    Line {
+        group: GROUP,
+        resource: "hostclaims",
+        subresource: None,
+        verbs: READ,
+        place: Where::Watched,
         only_if: ALWAYS,
     },
     Line {
         group: GROUP,
         resource: "hostclaims",
         subresource: None,
-        verbs: READ_AND_PATCH,
+        verbs: &["patch"],
         place: Where::Watched,
-        only_if: ALWAYS,
+        only_if: CONTROLLING,
     },
     Line {
         group: GROUP,
@@ -163,7 +190,7 @@ const TABLE: &[Line] = &[
         subresource: Some("status"),
         verbs: &["patch"],
         place: Where::Watched,
-        only_if: ALWAYS,
+        only_if: CONTROLLING,
     },
     // Who may have whose hosts.
     Line {
@@ -172,7 +199,7 @@ const TABLE: &[Line] = &[
         subresource: None,
         verbs: READ,
         place: Where::Watched,
-        only_if: ALWAYS,
+        only_if: CONTROLLING,
     },
     Line {
         group: GROUP,
@@ -180,7 +207,7 @@ const TABLE: &[Line] = &[
         subresource: Some("status"),
         verbs: &["patch"],
         place: Where::Watched,
-        only_if: ALWAYS,
+        only_if: CONTROLLING,
     },
     Line {
         group: "",
@@ -188,7 +215,56 @@ const TABLE: &[Line] = &[
         subresource: None,
         verbs: READ,
         place: Where::Cluster,
-        only_if: |options| options.watch_namespace().is_none(),
+        only_if: |options| options.watch_namespace().is_none() && CONTROLLING(options),
+    },
+    // Made for a claim whose machine boots from the network, and removed behind it.
+    Line {
+        group: GROUP,
+        resource: "hostbootconfigurations",
+        subresource: None,
+        verbs: READ,
+        place: Where::Watched,
+        only_if: ALWAYS,
+    },
+    Line {
+        group: GROUP,
+        resource: "hostbootconfigurations",
+        subresource: None,
+        verbs: MAKE,
+        place: Where::Watched,
+        only_if: CONTROLLING,
+    },
+    Line {
+        group: GROUP,
+        resource: "hostbootconfigurations",
+        subresource: Some("status"),
+        verbs: &["patch"],
+        place: Where::Watched,
+        only_if: CONTROLLING,
+    },
+    Line {
+        group: GROUP,
+        resource: "dhcpreservations",
+        subresource: None,
+        verbs: READ,
+        place: Where::Watched,
+        only_if: ALWAYS,
+    },
+    Line {
+        group: GROUP,
+        resource: "dhcpreservations",
+        subresource: None,
+        verbs: MAKE,
+        place: Where::Watched,
+        only_if: CONTROLLING,
+    },
+    Line {
+        group: GROUP,
+        resource: "dhcpreservations",
+        subresource: Some("status"),
+        verbs: &["patch"],
+        place: Where::Watched,
+        only_if: ALWAYS,
     },
     // Applied on the server: made where it is not there.
     Line {
@@ -197,7 +273,7 @@ const TABLE: &[Line] = &[
         subresource: None,
         verbs: &["create", "patch"],
         place: Where::Watched,
-        only_if: ALWAYS,
+        only_if: CONTROLLING,
     },
     // By name only: nobody needs to list what others keep secret.
     Line {

@@ -9,15 +9,18 @@ mod marks;
 mod media;
 mod observe;
 mod reconcile;
+mod resources;
 mod sighting;
 #[cfg(test)]
 mod tests;
 mod trail;
 mod trouble;
+mod wakes;
 
 pub use self::{
     error::ReconcileError,
     reconcile::{Context, Means},
+    wakes::Wakes,
 };
 use crate::watch::Key;
 

@@ -9,7 +9,9 @@ mod signals;
 use std::path::PathBuf;
 
 use beskar7_boot::{
+    dhcp::{self, BindError},
     server::{Certificate, CertificateError},
+    tftp::{self, Files, Ports},
     upstream::{CacheSettings, UpstreamError, UpstreamSettings, Upstreams},
 };
 use tokio::{
@@ -23,15 +25,16 @@ use self::{
     signals::Signals,
 };
 use crate::{
-    boot_server::{self, KeyError, Presenter},
+    boot_server::{self, KeyError, Presenter, Sockets},
     caches::Feeds,
     clock,
     connection::{self, Connection, ConnectionError, Identity, IdentityError},
     diagnostics::{self, Guard, Health, Metrics, Pulse, ServerError, Servers},
     exit::Exit,
     leader::{Elector, Ended, Gate, LEASE_NAME, LeaseRegister, Times, elector::Reports},
-    options::Options,
+    options::{DhcpMode, Options},
     preflight::{self, PreflightError},
+    tell::Recorder,
 };
 
 /// What readiness waits for.
@@ -65,6 +68,12 @@ pub enum RunError {
     /// The CAs for images can't be read.
     #[error("--artifact-ca-file: {path} can't be read", path = .0.display())]
     ArtifactCa(PathBuf, #[source] std::io::Error),
+    /// The boot loaders can't be read.
+    #[error("--ipxe-dir: {path} can't be read", path = .0.display())]
+    Loaders(PathBuf, #[source] std::io::Error),
+    /// A port of DHCP or TFTP can't be had.
+    #[error(transparent)]
+    Bind(#[from] BindError),
     /// Images can't be read with these settings.
     #[error("images can't be read: check --artifact-ca-file and --artifact-cache-dir")]
     Upstream(#[from] UpstreamError),
@@ -150,7 +159,19 @@ impl Manager<'_> {
         let (stop_boot, mut boot) = (CancellationToken::new(), None);
         let presenter = presenter(options, &plain, own_namespace.as_deref()).await?;
         if let Some(presenter) = &presenter {
-            boot = boot_server(options, &plain, &self.metrics, presenter, &feeds, &stop_boot)?;
+            boot = boot_server(&self.parts(None), &plain, presenter, &feeds, &stop_boot)?;
+        }
+        if options.boot.boot_only {
+            tracing::info!("serving machines that boot, and nothing else (--boot-only)");
+            let exit = tokio::select! {
+                () = signals.first() => Ok(Exit::Stopped),
+                Some(_) = watching.join_next() => Err(RunError::ControllerEnded),
+                error = self.servers.failure() => Err(error.into()),
+                error = failed(&mut boot) => Err(error),
+            };
+            stop_watching.cancel();
+            end(boot, &stop_boot).await;
+            return exit;
         }
         let gate = if options.leader.leader_elect { Gate::closed() } else { Gate::always_open() };
         let leader_client = connection.leaders(&gate)?;
@@ -182,11 +203,7 @@ impl Manager<'_> {
                 let idle = controllers.stop(options.controllers.shutdown_timeout).await;
                 election.stop(idle).await;
                 stop_watching.cancel();
-                stop_boot.cancel();
-                if let Some(boot) = boot {
-                    // It was told to end; how it ends changes nothing any more.
-                    let _ended = boot.await;
-                }
+                end(boot, &stop_boot).await;
                 tracing::info!("stopped");
                 Ok(Exit::Stopped)
             }
@@ -324,30 +341,75 @@ async fn presenter(
 }
 
 fn boot_server(
-    options: &Options,
+    parts: &Parts<'_>,
     client: &kube::Client,
-    metrics: &Metrics,
     presenter: &Presenter,
     feeds: &Feeds,
     stop: &CancellationToken,
 ) -> Result<BootServer, RunError> {
-    let Some(listener) = diagnostics::bind("boot-bind-address", options.boot.boot_bind_address)? else {
+    let options = parts.options;
+    let Some(http) = diagnostics::bind("boot-bind-address", options.boot.boot_bind_address)? else {
         return Ok(None);
     };
     let certificate = match options.boot_certificate() {
         Some((certificate, key)) => Some(Certificate::load(certificate, key)?),
         None => None,
     };
-    if let Ok(address) = listener.local_addr() {
+    if let Ok(address) = http.local_addr() {
         tracing::info!(url = options.boot_url(), %address, tls = certificate.is_some(), "boot server on");
     }
+    let loaders = match options.ipxe_dir() {
+        Some(path) => Files::load(path).map_err(|source| RunError::Loaders(path.to_owned(), source))?,
+        None => Files::default(),
+    };
     let parts = boot_server::Parts {
         client: client.clone(),
-        metrics: metrics.clone(),
+        recorder: Recorder::new(client.clone(), LEASE_NAME, parts.identity.as_str()),
+        metrics: parts.metrics.clone(),
         configuration_timeout: options.boot.configuration_timeout,
         certificate,
+        sockets: Sockets { http, dhcp: dhcp_sockets(options, presenter)?, tftp: tftp_socket(options)? },
+        loaders,
     };
-    Ok(Some(boot_server::start(listener, parts, presenter.clone(), feeds, stop)))
+    Ok(Some(boot_server::start(parts, presenter.clone(), feeds, stop)))
+}
+
+fn dhcp_sockets(
+    options: &Options,
+    presenter: &Presenter,
+) -> Result<Option<(dhcp::Sockets, dhcp::Settings)>, RunError> {
+    let mode = match options.boot.dhcp {
+        DhcpMode::Off => return Ok(None),
+        DhcpMode::Proxy => dhcp::Mode::Proxy,
+        DhcpMode::Reservations => dhcp::Mode::Reservations,
+    };
+    let settings = dhcp::Settings {
+        mode,
+        interfaces: options.dhcp_interfaces(),
+        binaries: presenter.links.loaders(),
+        advertise: options.dhcp_advertised(),
+        ..dhcp::Settings::default()
+    };
+    let sockets = dhcp::bind(&settings)?;
+    tracing::info!(?mode, interfaces = ?settings.interfaces, "DHCP on");
+    Ok(Some((sockets, settings)))
+}
+
+fn tftp_socket(options: &Options) -> Result<Option<(tftp::Socket, Ports)>, RunError> {
+    let Some(address) = options.tftp_address() else { return Ok(None) };
+    let ports = if options.boot.tftp_single_port { Ports::Single } else { Ports::Each };
+    let socket = tftp::bind(address)?;
+    tracing::info!(%address, ?ports, "TFTP on");
+    Ok(Some((socket, ports)))
+}
+
+/// Ends the boot server.
+async fn end(boot: BootServer, stop: &CancellationToken) {
+    stop.cancel();
+    if let Some(boot) = boot.filter(|boot| !boot.is_finished()) {
+        // It was told to end; how it ends changes nothing any more.
+        let _ended = boot.await;
+    }
 }
 
 /// Why the boot server ended; pending as long as it runs, or is off.

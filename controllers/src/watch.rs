@@ -162,6 +162,12 @@ impl<K: Watched> Feed<K> {
         Self { cache, listeners, keeper: Some(keeper) }
     }
 
+    /// Of a kind that is not looked at: nothing is there, and nothing comes.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { cache: Cache::empty(), listeners: Listeners::default(), keeper: None }
+    }
+
     /// What it keeps current.
     #[must_use]
     pub fn cache(&self) -> Cache<K> {

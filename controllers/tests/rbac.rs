@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// Verb, resource and group, as one text.
 fn grants(file: &str) -> BTreeSet<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/rbac").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config").join(file);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let role: Value = serde_saphyr::from_str(&text).unwrap();
     let texts = |rule: &Value, key: &str| -> Vec<String> {
@@ -29,10 +29,9 @@ fn grants(file: &str) -> BTreeSet<String> {
     all
 }
 
-fn needs(places: &[Where]) -> BTreeSet<String> {
+fn needs(flag: &str, places: &[Where]) -> BTreeSet<String> {
     let options =
-        Options::read(["manager", "--leader-elect", "--boot-url=http://boot.example.org"].map(Into::into))
-            .unwrap();
+        Options::read(["manager", flag, "--boot-url=http://boot.example.org"].map(Into::into)).unwrap();
     permissions::required(&options)
         .into_iter()
         .filter(|need| places.contains(&need.place))
@@ -45,10 +44,19 @@ fn needs(places: &[Where]) -> BTreeSet<String> {
 
 #[test]
 fn the_cluster_role_is_what_is_needed() {
-    assert_eq!(grants("role.yaml"), needs(&[Where::Watched, Where::Cluster]));
+    let needed = needs("--leader-elect", &[Where::Watched, Where::Cluster]);
+    assert_eq!(grants("rbac/role.yaml"), needed);
 }
 
 #[test]
 fn the_role_for_our_own_namespace_is_what_is_needed() {
-    assert_eq!(grants("leader_election_role.yaml"), needs(&[Where::Own]));
+    assert_eq!(grants("rbac/leader_election_role.yaml"), needs("--leader-elect", &[Where::Own]));
+}
+
+#[test]
+fn a_boot_server_by_itself_may_do_what_it_needs_and_no_more() {
+    assert_eq!(grants("boot/role.yaml"), needs("--boot-only", &[Where::Watched, Where::Cluster]));
+    assert_eq!(grants("boot/own_role.yaml"), needs("--boot-only", &[Where::Own]));
+    let (boot, all) = (grants("boot/role.yaml"), grants("rbac/role.yaml"));
+    assert!(boot.is_subset(&all), "{:?}", boot.difference(&all));
 }

@@ -23,6 +23,7 @@ pub mod probe;
 pub mod process;
 pub mod racks;
 pub mod ranges;
+pub mod registry;
 pub mod sample;
 pub mod tools;
 pub mod vm;

@@ -74,6 +74,12 @@ impl Tools {
         tokio::task::spawn_blocking(build).await.context("building the tools")?
     }
 
+    /// [`Tools::ready`] for a test that needs a registry and nothing else.
+    pub async fn registry_ready() -> Result<Self> {
+        let build = || Self::ensure_only(&[Tool::Registry], &mut *progress::on_stderr());
+        tokio::task::spawn_blocking(build).await.context("building the tools")?
+    }
+
     /// The path of one component.
     pub fn path(&self, tool: Tool) -> Result<&Path> {
         let path = self.paths.get(&tool).map(PathBuf::as_path);

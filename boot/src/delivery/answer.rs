@@ -16,14 +16,16 @@ use axum::{
 use bytes::Bytes;
 
 use super::{
-    Configuration, Counted, Desk, Learned, Medium, Refusal, Telling,
-    target::{File, Target, target},
+    Configuration, Counted, Desk, Learned, Medium, MediumName, Refusal, Telling,
+    completed::Completed,
+    target::{File, Target, loader, target},
     wrong::Wrong,
 };
-use crate::{capability::Capability, form, ranges};
+use crate::{capability::Capability, form, ranges, source::digest};
 
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 const ISO: &str = "application/octet-stream";
+const EFI: &str = "application/efi";
 
 struct Counter {
     desk: Arc<dyn Desk>,
@@ -51,7 +53,10 @@ async fn answer(State(counter): State<Arc<Counter>>, request: Request) -> Respon
         Some((capability, target)) => {
             Box::pin(counter.answer(&capability, target, &parts.method, &parts.headers)).await
         }
-        None => Err(Refusal::Nothing),
+        None => match loader(parts.uri.path()).filter(|_| reads(&parts.method)) {
+            Some(name) => Box::pin(counter.loader(name, &parts.method, &parts.headers)).await,
+            None => Err(Refusal::Nothing),
+        },
     };
     match answered {
         Ok(response) => response,
@@ -70,15 +75,30 @@ impl Counter {
         match target {
             Target::Medium(name) if reads(method) => {
                 let medium = self.desk.medium(capability, name).await?;
-                Ok(self.medium(capability, medium, method, headers).await)
+                Ok(self.medium(capability, name, medium, (method, headers)).await)
+            }
+            Target::Script if reads(method) => {
+                let script = self.desk.script(capability)?;
+                if *method == Method::GET {
+                    self.desk.learned(capability, Learned::ScriptRead);
+                }
+                self.desk.counted(Counted::Script);
+                Ok(text(script.into()))
             }
             Target::PhoneHome if *method == Method::POST && self.desk.may_call_home(capability) => {
                 self.desk.learned(capability, Learned::CalledHome);
                 self.desk.counted(Counted::PhoneHome);
                 Ok(text(Bytes::from_static(b"welcome\n")))
             }
-            Target::File(_) | Target::Medium(_) | Target::PhoneHome => Err(Refusal::Nothing),
+            Target::File(_) | Target::Medium(_) | Target::Script | Target::PhoneHome => Err(Refusal::Nothing),
         }
+    }
+
+    async fn loader(&self, name: &str, method: &Method, headers: &HeaderMap) -> Result<Response, Refusal> {
+        let content = self.desk.loader(name).ok_or(Refusal::Nothing)?;
+        let etag = digest(&[content.as_ref()]);
+        self.desk.counted(Counted::Loader);
+        Ok(ranges::answer(Arc::new(content), method, headers, &etag, EFI).await)
     }
 
     async fn file(&self, capability: &Capability, file: File, method: &Method) -> Result<Response, Refusal> {
@@ -99,31 +119,43 @@ impl Counter {
     async fn medium(
         &self,
         capability: &Capability,
+        name: MediumName<'_>,
         medium: Medium,
-        method: &Method,
-        headers: &HeaderMap,
+        (method, headers): (&Method, &HeaderMap),
     ) -> Response {
         let Medium { source, etag, telling } = medium;
-        let response = ranges::answer(source, method, headers, &etag, ISO).await;
+        let (content_type, counted) = match name {
+            MediumName::Image { .. } | MediumName::Volume { .. } => (ISO, Counted::Medium),
+            MediumName::Artifact(artifact) => (artifact.content_type(), Counted::Artifact),
+        };
+        let response = ranges::answer(source, method, headers, &etag, content_type).await;
         if response.status() == StatusCode::BAD_GATEWAY {
             self.desk.counted(Counted::Unavailable);
             return with_status(StatusCode::BAD_GATEWAY, "not now\n");
         }
-        if *method == Method::GET {
-            self.learn(capability, &telling, &response);
+        self.desk.counted(counted);
+        match telling.filter(|_| *method == Method::GET) {
+            Some(telling) => self.learn(capability, &telling, response),
+            None => response,
         }
-        self.desk.counted(Counted::Medium);
-        response
     }
 
-    /// Who reads the boot loader's configuration runs a boot loader.
-    fn learn(&self, capability: &Capability, telling: &Telling, response: &Response) {
-        let Some(range) = ranges::given(response) else { return };
-        let touches = |parts: &[std::ops::Range<u64>]| {
-            parts.iter().any(|part| part.start < range.end && range.start < part.end)
-        };
-        if touches(&telling.loader) {
-            self.desk.learned(capability, Learned::LoaderRead);
+    /// Who reads the boot loader's configuration runs a boot loader. Who fetches a kernel has it when he has its end.
+    fn learn(&self, capability: &Capability, telling: &Telling, response: Response) -> Response {
+        let Some(range) = ranges::given(&response) else { return response };
+        let touched = telling.parts.iter().any(|part| part.start < range.end && range.start < part.end);
+        if !touched {
+            return response;
+        }
+        let (desk, capability, says) = (self.desk.clone(), *capability, telling.says);
+        match says {
+            Learned::Fetched { .. } => {
+                response.map(|body| Body::new(Completed::new(body, move || desk.learned(&capability, says))))
+            }
+            Learned::LoaderRead | Learned::ScriptRead | Learned::ConfigurationRead | Learned::CalledHome => {
+                desk.learned(&capability, says);
+                response
+            }
         }
     }
 

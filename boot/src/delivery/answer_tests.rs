@@ -8,7 +8,7 @@ use tower::ServiceExt as _;
 use super::*;
 use crate::{
     capability::{Key, Purpose},
-    delivery::{MediumName, MetaData},
+    delivery::{ArtifactName, MetaData},
 };
 
 const USER_DATA: &str = "## template: jinja\n#cloud-config\nname: '{{ ds.meta_data.hostname }}'\n";
@@ -61,12 +61,25 @@ impl Desk for OneClaim {
         capability: &'a Capability,
         name: MediumName<'a>,
     ) -> BoxFuture<'a, Result<Medium, Refusal>> {
-        let found = self.is(capability, Purpose::Media) && name == MediumName::Image { pin: "p1" };
-        let parts: Range<u64> = 4..6;
-        let telling = Telling { loader: vec![parts] };
+        let (parts, says): (Range<u64>, Learned) = match name {
+            MediumName::Artifact(artifact) => (9..10, Learned::Fetched { artifact, last: true }),
+            MediumName::Image { .. } | MediumName::Volume { .. } => (4..6, Learned::LoaderRead),
+        };
+        let is_there = [MediumName::Image { pin: "p1" }, MediumName::Artifact(ArtifactName::Kernel)];
+        let found = self.is(capability, Purpose::Media) && is_there.contains(&name);
+        let telling = Some(Telling { parts: vec![parts], says });
         let source = Arc::new(Bytes::from_static(b"0123456789"));
         let medium = Medium { source, etag: "e".to_owned(), telling };
         Box::pin(async move { if found { Ok(medium) } else { Err(Refusal::Nothing) } })
+    }
+
+    fn script(&self, capability: &Capability) -> Result<String, Refusal> {
+        let found = self.is(capability, Purpose::Media);
+        if found { Ok("#!ipxe\n".to_owned()) } else { Err(Refusal::Nothing) }
+    }
+
+    fn loader(&self, name: &str) -> Option<Bytes> {
+        (name == "snponly.efi").then(|| Bytes::from_static(b"MZ"))
     }
 
     fn may_call_home(&self, capability: &Capability) -> bool {
@@ -146,13 +159,48 @@ async fn a_medium_is_given_by_range_and_tells_who_reads_its_loader_configuration
     let (status, _, body) = server.ask("GET", &path, Some("bytes=0-3")).await;
     assert_eq!((status, body.as_str(), server.noted()), (206, "0123", vec!["Medium".to_owned()]));
     let (_, _, body) = server.ask("GET", &path, Some("bytes=5-5")).await;
-    assert_eq!((body.as_str(), server.noted()), ("5", vec!["LoaderRead".to_owned(), "Medium".to_owned()]));
+    assert_eq!((body.as_str(), server.noted()), ("5", vec!["Medium".to_owned(), "LoaderRead".to_owned()]));
     assert_eq!(server.ask("GET", &path, None).await.2, "0123456789");
     assert!(server.noted().contains(&"LoaderRead".to_owned()));
     assert_eq!(server.ask("HEAD", &path, None).await.0, 200);
     assert_eq!(server.noted(), ["Medium"]);
     let other = path.replace("p1", "p2");
     assert_eq!(server.ask("GET", &other, None).await.0, 404, "another content");
+}
+
+#[tokio::test]
+async fn what_boots_from_the_network_is_given_and_a_kernel_counts_when_all_of_it_was_taken() {
+    let server = Counterpart::new(true);
+    let base = format!("/c/{}", capability(Purpose::Media, "c").in_url());
+    let (status, headers, body) = server.ask("GET", &format!("{base}/boot.ipxe"), None).await;
+    assert_eq!(
+        (status, body.as_str(), server.noted()),
+        (200, "#!ipxe\n", vec!["ScriptRead".to_owned(), "Script".to_owned()])
+    );
+    assert!(headers.contains("no-store"), "{headers}");
+    let kernel = format!("{base}/kernel");
+    let fetched = "Fetched { artifact: Kernel, last: true }".to_owned();
+    assert_eq!(server.ask("GET", &kernel, None).await.2, "0123456789");
+    assert_eq!(server.noted(), ["Artifact".to_owned(), fetched.clone()]);
+    server.ask("GET", &kernel, Some("bytes=0-4")).await;
+    assert_eq!(server.noted(), ["Artifact"], "the beginning is not all of it");
+    server.ask("GET", &kernel, Some("bytes=5-9")).await;
+    assert_eq!(server.noted(), ["Artifact".to_owned(), fetched]);
+    // Asked for, and not taken.
+    let request = Request::builder().uri(&kernel).body(Body::empty()).unwrap();
+    drop(server.router.clone().oneshot(request).await.unwrap());
+    assert_eq!(server.noted(), ["Artifact"]);
+    let (status, headers, _) = server.ask("HEAD", &kernel, None).await;
+    assert!(status == 200 && headers.contains("\"content-length\": \"10\""), "{headers}");
+    assert_eq!(server.ask("GET", &format!("{base}/initramfs"), None).await.0, 404, "there is none");
+
+    server.noted();
+    let (status, headers, body) = server.ask("GET", "/ipxe/snponly.efi", None).await;
+    assert_eq!((status, body.as_str(), server.noted()), (200, "MZ", vec!["Loader".to_owned()]));
+    assert!(headers.contains("application/efi"), "{headers}");
+    let (status, headers, _) = server.ask("HEAD", "/ipxe/snponly.efi", None).await;
+    assert!(status == 200 && headers.contains("\"content-length\": \"2\""), "{headers}");
+    assert_eq!(server.ask("GET", "/ipxe/other.efi", None).await.0, 404);
 }
 
 #[tokio::test]
@@ -167,6 +215,14 @@ async fn every_refusal_is_the_same_answer() {
         (&open, "GET", format!("{}/user-data", of(Purpose::Media, "c"))),
         (&open, "GET", format!("{}/user-data", of(Purpose::PhoneHome, "c"))),
         (&open, "GET", format!("{}/p1/a.iso", ours)),
+        (&open, "GET", format!("{ours}/boot.ipxe")),
+        (&open, "GET", format!("{ours}/kernel")),
+        (&open, "GET", format!("{}/boot.ipxe", of(Purpose::Media, "foreign"))),
+        (&open, "PUT", format!("{}/boot.ipxe", of(Purpose::Media, "c"))),
+        (&closed, "GET", format!("{}/boot.ipxe", of(Purpose::Media, "c"))),
+        (&closed, "GET", format!("{}/kernel", of(Purpose::Media, "c"))),
+        (&open, "POST", "/ipxe/snponly.efi".to_owned()),
+        (&open, "GET", "/ipxe/other.efi".to_owned()),
         (&open, "GET", format!("{ours}/nothing")),
         (&open, "GET", format!("{ours}/")),
         (&open, "GET", ours.clone()),

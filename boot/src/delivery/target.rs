@@ -1,13 +1,19 @@
 //! Which path means what. A path that means nothing is refused like a wrong capability.
 
-use super::MediumName;
+use super::{ArtifactName, MediumName};
 use crate::capability::{Capability, PREFIX};
+
+/// What iPXE is told to start.
+pub const SCRIPT: &str = "boot.ipxe";
+/// The directory of boot loaders.
+pub const LOADERS: &str = "/ipxe/";
 
 /// What a path asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target<'a> {
     File(File),
     Medium(MediumName<'a>),
+    Script,
     PhoneHome,
 }
 
@@ -42,14 +48,23 @@ pub(super) fn target(path: &str) -> Option<(Capability, Target<'_>)> {
         "talos" => Target::File(File::Talos),
         "kairos" => Target::File(File::Kairos),
         "phone-home" => Target::PhoneHome,
+        SCRIPT => Target::Script,
         other => Target::Medium(medium(other)?),
     };
     Some((capability, target))
 }
 
-/// `<pin>/<any name>.iso`, or `volume/<label>.iso`: BMCs want to see that it is an ISO.
+/// The name of a boot loader's file in a path. It needs no capability: it is the same for everybody.
+pub(super) fn loader(path: &str) -> Option<&str> {
+    path.rsplit_once(LOADERS).map(|(_, name)| name).filter(|name| !name.is_empty() && !name.contains('/'))
+}
+
+/// An artifact's name, `<pin>/<any name>.iso`, or `volume/<label>.iso`: BMCs want to see that it is an ISO.
 fn medium(name: &str) -> Option<MediumName<'_>> {
-    let (directory, file) = name.split_once('/')?;
+    let Some((directory, file)) = name.split_once('/') else {
+        let artifact = ArtifactName::parse(name.strip_suffix(".efi").unwrap_or(name))?;
+        return (artifact.path() == name).then_some(MediumName::Artifact(artifact));
+    };
     let stem = file.strip_suffix(".iso").filter(|stem| !stem.is_empty() && !stem.contains('/'))?;
     Some(match directory {
         "volume" => MediumName::Volume { label: stem },
@@ -76,16 +91,41 @@ mod tests {
             ("phone-home", "PhoneHome"),
             ("0123abcd/ubuntu-24.04.iso", "Medium(Image { pin: \"0123abcd\" })"),
             ("volume/cidata.iso", "Medium(Volume { label: \"cidata\" })"),
+            ("boot.ipxe", "Script"),
+            ("kernel", "Medium(Artifact(Kernel))"),
+            ("initramfs", "Medium(Artifact(Initramfs(0)))"),
+            ("initramfs-1", "Medium(Artifact(Initramfs(1)))"),
+            ("program.efi", "Medium(Artifact(Program))"),
         ] {
             assert_eq!(at(name).as_deref(), Some(expected), "{name}");
         }
-        for name in
-            ["", "user-data/", "User-Data", "../user-data", "a.iso", "p/.iso", "p/a", "p/q/a.iso", "/a.iso/b"]
-        {
+        for name in [
+            "",
+            "user-data/",
+            "User-Data",
+            "../user-data",
+            "a.iso",
+            "p/.iso",
+            "p/a",
+            "p/q/a.iso",
+            "/a.iso/b",
+            "program",
+            "kernel.efi",
+        ] {
             assert_eq!(at(name), None, "{name}");
         }
         let under = format!("/b7/c/{zeros}/user-data");
         assert!(target(&under).is_some(), "a path in --boot-url");
+        for (path, expected) in [
+            ("/ipxe/snponly.efi", Some("snponly.efi")),
+            ("/b7/ipxe/undionly.kpxe", Some("undionly.kpxe")),
+            ("/ipxe/", None),
+            ("/ipxe/../c", None),
+            ("/ipxe/a/b", None),
+            ("/snponly.efi", None),
+        ] {
+            assert_eq!(loader(path), expected, "{path}");
+        }
         for path in ["/", "/c/", "/c/user-data", "/c/00/user-data", "//c/", "/healthz"] {
             assert_eq!(target(path), None, "{path}");
         }

@@ -60,7 +60,8 @@ impl Loading {
 }
 
 /// The file in which a package has iPXE for an architecture. On UEFI, the one that uses the firmware's own driver.
-const fn binary(architecture: Architecture) -> &'static str {
+#[must_use]
+pub const fn binary(architecture: Architecture) -> &'static str {
     match architecture {
         Architecture::Bios => "undionly.kpxe",
         Architecture::X64 => "snponly.efi",

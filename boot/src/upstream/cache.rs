@@ -102,6 +102,14 @@ impl Cache {
             .boxed()
     }
 
+    /// Removes what is kept of an image, unless somebody reads it.
+    pub(crate) fn forget(&self, pin: &Pin) {
+        let mut kept = self.kept();
+        if kept.images.get(pin).is_some_and(|image| !image.is_read()) {
+            remove(kept.take(pin).into_iter().collect());
+        }
+    }
+
     /// Begins to read an image: till the end of that it stays. `None`: there is no file for it.
     fn begin(&self, pin: &Pin) -> Option<Reading> {
         let mut kept = self.kept();

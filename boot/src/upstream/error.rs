@@ -90,6 +90,14 @@ pub enum Why {
         /// How large the cache may get.
         limit: u64,
     },
+    /// Its server wants a token, and there is none.
+    #[error("its registry asks for a token from {realm}, and there is none to be had: {why}")]
+    Token {
+        /// Where tokens come from.
+        realm: String,
+        /// Why there is none.
+        why: Box<Why>,
+    },
     /// Nothing tells it from what will be there tomorrow.
     #[error(
         "its server gives neither ETag nor Last-Modified, so that a change in mid-boot could not be seen; serve it by \
@@ -103,6 +111,7 @@ impl Why {
     pub(crate) fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable(_) => true,
+            Self::Token { why, .. } => why.is_passing(),
             Self::Status(status) => status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS,
             Self::Scheme(_)
             | Self::Refused(_)

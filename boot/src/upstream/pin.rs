@@ -28,6 +28,8 @@ pub(crate) enum Validator {
     Modified(String),
     /// A weak ETag, prefix and quotes included.
     Weak(String),
+    /// The digest that the URL asks for: whatever else the server says, it is no other content.
+    Content(String),
 }
 
 impl Validator {
@@ -49,7 +51,7 @@ impl Validator {
             Self::Strong(etag) => Some((IF_MATCH, etag)),
             Self::Modified(modified) => Some((IF_UNMODIFIED_SINCE, modified)),
             // A weak one never matches as If-Match compares.
-            Self::Weak(_) => None,
+            Self::Weak(_) | Self::Content(_) => None,
         }
     }
 }
@@ -65,6 +67,7 @@ impl Pin {
             Validator::Strong(value) => ("etag", value),
             Validator::Modified(value) => ("last-modified", value),
             Validator::Weak(value) => ("weak-etag", value),
+            Validator::Content(value) => ("digest", value),
         };
         // Credentials have no part in it: they may be rotated, and the text is public. Nothing of this holds a line end.
         let mut public = url.clone();
@@ -132,6 +135,8 @@ mod tests {
         let base = Pin::new(&url("https://a.test/x.iso"), strong("\"1\""), 7);
         // Written down: it must not change from one version to the next, or replicas of two versions would disagree.
         assert_eq!(base.to_string(), "49d56f872018d6f5");
+        let content = Validator::Content("sha256:00".to_owned());
+        assert_eq!(Pin::new(&url("https://a.test/x.iso"), content, 7).to_string(), "eaeb85ea8ace61c0");
         for same in ["https://a.test/x.iso", "https://me:secret@a.test/x.iso", "https://A.test:443/x.iso#y"] {
             assert_eq!(Pin::new(&url(same), strong("\"1\""), 7).to_string(), base.to_string(), "{same}");
         }
@@ -142,6 +147,7 @@ mod tests {
             Pin::new(&url("https://a.test/x.iso"), strong("\"2\""), 7),
             Pin::new(&url("https://a.test/x.iso"), Validator::Modified("\"1\"".to_owned()), 7),
             Pin::new(&url("https://a.test/x.iso"), Validator::Weak("\"1\"".to_owned()), 7),
+            Pin::new(&url("https://a.test/x.iso"), Validator::Content("\"1\"".to_owned()), 7),
             Pin::new(&url("https://a.test/x.iso"), strong("\"1\""), 8),
         ];
         for other in others {

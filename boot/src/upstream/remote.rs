@@ -1,22 +1,27 @@
 //! A pinned image behind its URL: every read is asked for by range, checked, and resumed where it broke off.
 
+mod probe;
+mod read;
+
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::Bytes;
 use futures::{StreamExt as _, stream};
 use http::header::{HeaderName, RANGE};
 use reqwest::Response;
-use tokio::time::{sleep, timeout};
 use url::Url;
 
-use super::error::{UpstreamError, Why, shown, told};
-use super::partial::{self, First, Wrong};
+use self::probe::{Probed, probe};
+pub(crate) use self::read::Body;
+use self::read::Read;
+use super::access::Access;
+use super::error::{UpstreamError, Why, shown};
+use super::partial::{self, Wrong};
 use super::pin::{Pin, Validator};
 use super::settings::Limits;
-use super::web::{Answer, Web};
+use super::web::Answer;
 use crate::source::{Chunks, SourceError, check};
 
 /// A pinned image behind its URL.
@@ -26,7 +31,7 @@ pub(crate) struct Remote {
 }
 
 struct Shared {
-    web: Arc<Web>,
+    access: Access,
     limits: Limits,
     url: Url,
     pin: Pin,
@@ -48,14 +53,39 @@ enum Broken {
 impl Remote {
     /// Asks for the first byte: its answer tells the size, what the image is pinned by, and whether ranges work, which
     /// HEAD does not, and which is refused for URLs that are signed for GET.
-    pub(crate) async fn open(web: Arc<Web>, limits: Limits, url: Url) -> Result<Self, UpstreamError> {
-        let opened = probe(&web, &url).await;
-        let (First { size, ranges }, validator, from) =
+    pub(crate) async fn open(access: Access, limits: Limits, url: Url) -> Result<Self, UpstreamError> {
+        let opened = probe(&access, &url).await;
+        let opened = opened.and_then(|probed| {
+            let validator = probed.validator.clone().ok_or(Why::NoValidator)?;
+            Ok((probed, validator))
+        });
+        let (probed, validator) =
             opened.map_err(|why| UpstreamError::Unreadable { what: shown(&url), why })?;
-        let landed = Mutex::new((from != url).then_some(from));
-        let pin = Pin::new(&url, validator, size);
-        let conditional = AtomicBool::new(true);
-        Ok(Self { shared: Arc::new(Shared { web, limits, url, pin, ranges, landed, conditional }) })
+        let pin = Pin::new(&url, validator, probed.first.size);
+        Ok(Self::new(access, limits, url, pin, probed))
+    }
+
+    /// The same for a URL that asks for one content by its digest. How large that is must be known.
+    pub(crate) async fn open_content(
+        access: Access,
+        limits: Limits,
+        url: Url,
+        digest: String,
+        size: u64,
+    ) -> Result<Self, UpstreamError> {
+        let opened = probe(&access, &url).await.and_then(|probed| match probed.first.size {
+            given if given == size => Ok(probed),
+            given => Err(Why::Answer(format!("it has {given} bytes there, and should have {size}"))),
+        });
+        let probed = opened.map_err(|why| UpstreamError::Unreadable { what: shown(&url), why })?;
+        let pin = Pin::new(&url, Validator::Content(digest), size);
+        Ok(Self::new(access, limits, url, pin, probed))
+    }
+
+    fn new(access: Access, limits: Limits, url: Url, pin: Pin, probed: Probed) -> Self {
+        let landed = Mutex::new((probed.from != url).then_some(probed.from));
+        let (ranges, conditional) = (probed.first.ranges, AtomicBool::new(true));
+        Self { shared: Arc::new(Shared { access, limits, url, pin, ranges, landed, conditional }) }
     }
 
     pub(crate) fn pin(&self) -> &Pin {
@@ -76,7 +106,7 @@ impl Remote {
         if let Err(error) = check(&range, self.pin().size()) {
             return stream::once(async { Err(error) }).boxed();
         }
-        let read = Read { remote: self.clone(), left: range, body: None, resumed: 0 };
+        let read = Read::new(self.clone(), range);
         stream::try_unfold(read, |mut read| async move { Ok(read.next().await?.map(|chunk| (chunk, read))) })
             .boxed()
     }
@@ -92,7 +122,7 @@ impl Remote {
             Wrong::Changed | Wrong::Condition => SourceError::Changed(self.name()),
             Wrong::Other(why) => self.unreadable(&why),
         })?;
-        Ok(Body { response, remote: self.clone() })
+        Ok(Body::new(response, self.clone()))
     }
 
     fn unreadable(&self, why: &Why) -> SourceError {
@@ -104,12 +134,12 @@ impl Remote {
     async fn send(&self, headers: &[(HeaderName, String)]) -> Result<Answer, Why> {
         let landed = self.landed().clone();
         if let Some(landed) = landed {
-            match self.shared.web.get(&landed, headers).await {
+            match self.shared.access.get(&landed, headers).await {
                 Ok(answer) if !answer.response.status().is_client_error() => return Ok(answer),
                 Ok(_) | Err(_) => *self.landed() = None,
             }
         }
-        let answer = self.shared.web.get(&self.shared.url, headers).await?;
+        let answer = self.shared.access.get(&self.shared.url, headers).await?;
         if answer.from != self.shared.url {
             *self.landed() = Some(answer.from.clone());
         }
@@ -128,9 +158,10 @@ impl Remote {
             Err(wrong) => return Err(self.broken(wrong)),
         }
         // It has changed, or the server can't compare what it gave itself: then the answers alone must tell.
-        let (first, validator, _) =
-            probe(&self.shared.web, &self.shared.url).await.map_err(|why| self.broken(Wrong::Other(why)))?;
-        if first.size != self.pin().size() || validator != *self.pin().validator() {
+        let probed = probe(&self.shared.access, &self.shared.url)
+            .await
+            .map_err(|why| self.broken(Wrong::Other(why)))?;
+        if !probed.is(self.pin()) {
             return Err(self.broken(Wrong::Changed));
         }
         self.shared.conditional.store(false, Ordering::Relaxed);
@@ -161,94 +192,5 @@ impl Remote {
 impl fmt::Debug for Remote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Remote({}, {:?})", self.name(), self.pin())
-    }
-}
-
-async fn probe(web: &Web, url: &Url) -> Result<(First, Validator, Url), Why> {
-    let Answer { response, from } = web.get(url, &[(RANGE, "bytes=0-0".to_owned())]).await?;
-    let first = partial::first(response.status(), response.headers())?;
-    let validator = Validator::of(response.headers()).ok_or(Why::NoValidator)?;
-    Ok((first, validator, from))
-}
-
-/// A body that is being read.
-pub(crate) struct Body {
-    response: Response,
-    remote: Remote,
-}
-
-impl Body {
-    /// The next bytes; `None` at the end, which may be early.
-    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Why> {
-        let stall = self.remote.shared.limits.stall;
-        match timeout(stall, self.response.chunk()).await {
-            Ok(Ok(chunk)) => Ok(chunk),
-            Ok(Err(error)) => Err(Why::Unreachable(told(error))),
-            Err(_) => {
-                let waited = stall.as_secs_f64();
-                Err(Why::Unreachable(format!("the server sent nothing for {waited} s")))
-            }
-        }
-    }
-}
-
-/// One read of a range, over as many requests as it takes.
-struct Read {
-    remote: Remote,
-    left: Range<u64>,
-    body: Option<Body>,
-    resumed: u32,
-}
-
-impl Read {
-    async fn next(&mut self) -> Result<Option<Bytes>, SourceError> {
-        while !self.left.is_empty() {
-            match self.attempt().await {
-                Ok(chunk) => return Ok(Some(chunk)),
-                Err(Broken::Lasting(error)) => return Err(error),
-                Err(Broken::Passing(why)) => self.resume(&why).await?,
-            }
-        }
-        Ok(None)
-    }
-
-    async fn attempt(&mut self) -> Result<Bytes, Broken> {
-        let body = match &mut self.body {
-            Some(body) => body,
-            None => {
-                let response = self.remote.ask(&self.left).await?;
-                self.body.insert(Body { response, remote: self.remote.clone() })
-            }
-        };
-        loop {
-            let Some(chunk) = body.next().await.map_err(Broken::Passing)? else {
-                let missing = self.left.end.saturating_sub(self.left.start);
-                let why = format!("the server ended its answer {missing} bytes too early");
-                return Err(Broken::Passing(Why::Unreachable(why)));
-            };
-            if chunk.is_empty() {
-                continue;
-            }
-            let after = self.left.start.saturating_add(chunk.len() as u64);
-            if after > self.left.end {
-                let why = Why::Answer("the server sent more than was asked for".to_owned());
-                return Err(Broken::Lasting(self.remote.unreadable(&why)));
-            }
-            self.left.start = after;
-            return Ok(chunk);
-        }
-    }
-
-    async fn resume(&mut self, why: &Why) -> Result<(), SourceError> {
-        self.body = None;
-        let limits = self.remote.shared.limits;
-        if self.resumed >= limits.resumes {
-            return Err(self.remote.unreadable(why));
-        }
-        let image = self.remote.name();
-        tracing::debug!(image, at = self.left.start, %why, "a read broke off and is resumed");
-        sleep(limits.pause.saturating_mul(1 << self.resumed.min(10))).await;
-        self.resumed = self.resumed.saturating_add(1);
-        Ok(())
     }
 }

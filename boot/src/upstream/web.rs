@@ -52,12 +52,29 @@ impl Web {
         Ok(Self { client, targets, limits: settings.limits })
     }
 
+    /// Whether loopback addresses may be connected to.
+    pub(crate) fn allows_loopback(&self) -> bool {
+        self.targets.allow_loopback
+    }
+
     /// Asks for what a URL points at, and follows where it leads.
     pub(crate) async fn get(&self, url: &Url, headers: &[(HeaderName, String)]) -> Result<Answer, Why> {
+        self.get_with_token(url, headers, None).await
+    }
+
+    /// The same, with a token for the server that the URL names. It goes to no other that redirects lead to.
+    pub(crate) async fn get_with_token(
+        &self,
+        url: &Url,
+        headers: &[(HeaderName, String)],
+        token: Option<&str>,
+    ) -> Result<Answer, Why> {
+        let meant_for = url.origin();
         let mut url = url.clone();
         for _ in 0..=REDIRECTS {
             self.targets.check(&url)?;
-            let response = self.send(&url, headers).await?;
+            let token = token.filter(|_| url.origin() == meant_for);
+            let response = self.send(&url, headers, token).await?;
             match response.status().as_u16() {
                 301 | 302 | 303 | 307 | 308 => url = next(&url, &response)?,
                 _ => return Ok(Answer { response, from: url }),
@@ -66,11 +83,19 @@ impl Web {
         Err(Why::Redirect(format!("it redirects more than {REDIRECTS} times")))
     }
 
-    async fn send(&self, url: &Url, headers: &[(HeaderName, String)]) -> Result<Response, Why> {
+    async fn send(
+        &self,
+        url: &Url,
+        headers: &[(HeaderName, String)],
+        token: Option<&str>,
+    ) -> Result<Response, Why> {
         // User and password in the URL become Basic authentication.
         let mut request = self.client.get(url.clone()).header(ACCEPT_ENCODING, "identity");
         for (name, value) in headers {
             request = request.header(name, value);
+        }
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
         }
         match timeout(self.limits.first_byte, request.send()).await {
             Ok(Ok(response)) => Ok(response),

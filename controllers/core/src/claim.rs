@@ -35,7 +35,7 @@ pub use self::{
     consumer::{Consumer, Identity},
     custody::{Custody, Kept, custody},
     filter::{Rejection, Verdict, judge, suits},
-    instructions::Instructions,
+    instructions::{Instructions, told_to_boot},
     intent::{ClaimId, Intent},
     obstacle::Obstacle,
     score::{Choice, choose},

@@ -13,6 +13,6 @@ pub use self::{
     configuration::{Part, Source, Synced, names_configuration, sources},
     image::{Image, booted, image, instructions, order, wants_another},
     restart::asked,
-    standing::{Course, Decision, decide},
+    standing::{Course, Decision, Made, decide},
     wanting::{not_authorized, on_hold, wanting},
 };

@@ -24,6 +24,7 @@ pub mod host;
 pub mod hostclaim;
 pub mod kernel_line;
 pub mod machine;
+pub mod network_boot;
 pub mod policy;
 pub mod pool;
 pub mod template;

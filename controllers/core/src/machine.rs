@@ -12,7 +12,7 @@ mod samples;
 mod standing;
 mod wanting;
 
-pub(crate) use self::boot::parameters_by;
+pub(crate) use self::boot::{NEEDS_SERVER, parameters_by};
 pub use self::{
     boot::{Form, Order, order},
     bootstrap::{BootstrapData, Kind, bootstrap_secret},

@@ -5,18 +5,22 @@
 
 use std::{sync::Arc, time::Duration};
 
-use beskar7_api::{PhysicalHost, boot::ConfigVolume};
+use beskar7_api::{HostBootConfiguration, PhysicalHost, boot::ConfigVolume};
 use beskar7_boot::{
     capability::{Capability, Purpose},
-    delivery::{Configuration, Counted, Desk, Learned, Medium, MediumName, Refusal, Telling},
+    delivery::{ArtifactName, Configuration, Counted, Desk, Learned, Medium, MediumName, Refusal, Telling},
+    ipxe,
     source::digest,
+    tftp::Files,
     volume::contents::Format,
 };
 use beskar7_core::{
     delivery::{self, Way},
     host::heard::Word,
     kernel_line,
+    network_boot::{Told, architecture, belongs_to, readiness, told},
 };
+use bytes::Bytes;
 use futures::future::BoxFuture;
 use kube::{Api, Client};
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -24,10 +28,13 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::{
     Presenter,
     configuration::{ConfigurationError, configuration},
+    fetched::FetchError,
     hearing::Hearing,
     holders::{Holder, Holders},
     images::ImageError,
+    scripts::{last, script},
     volumes::Volumes,
+    witness::Witness,
 };
 use crate::{caches::Caches, causes::causes, clock::now, diagnostics::Metrics};
 
@@ -42,6 +49,9 @@ pub(super) struct BootDesk {
     pub(super) caches: Caches,
     pub(super) holders: Holders,
     pub(super) hearing: Hearing,
+    pub(super) witness: Witness,
+    /// The boot loaders that are given out.
+    pub(super) loaders: Files,
     pub(super) presenter: Presenter,
     pub(super) volumes: Volumes,
     /// Those who read from the API server hold one; the others wait, in the order in which they came.
@@ -118,8 +128,8 @@ impl BootDesk {
         };
         match self.presenter.images.present(url, pin, &arguments).await {
             Ok(presented) => {
-                let loader = presented.overlay.loader_configuration().to_vec();
-                let telling = Telling { loader };
+                let parts = presented.overlay.loader_configuration().to_vec();
+                let telling = Some(Telling { parts, says: Learned::LoaderRead });
                 let parts: Vec<&[u8]> =
                     std::iter::once(pin.as_bytes()).chain(arguments.iter().map(String::as_bytes)).collect();
                 Ok(Medium { source: presented.source, etag: digest(&parts), telling })
@@ -132,6 +142,47 @@ impl BootDesk {
                 Err(not_now(&holder, &causes(&error)))
             }
         }
+    }
+
+    /// What the host of a claim boots from the network, if that was made for this claim and is ready.
+    fn boot_configuration(
+        &self,
+        holder: &Holder,
+        host: &PhysicalHost,
+    ) -> Result<Arc<HostBootConfiguration>, Refusal> {
+        let is_from_network = host.spec.boot.as_ref().is_some_and(|boot| boot.method.is_from_network());
+        let found = self.caches.boot_configurations.get(&holder.host).filter(|found| {
+            is_from_network && belongs_to(&found.metadata, host, &holder.claim) && readiness(found).is_ok()
+        });
+        found.ok_or(if is_from_network { Refusal::NotNow } else { Refusal::Nothing })
+    }
+
+    fn network_script(&self, capability: &Capability) -> Result<String, Refusal> {
+        let (holder, host) = self.holder(capability, Purpose::Media)?;
+        let configuration = self.boot_configuration(&holder, &host)?;
+        let heard_here = |word| self.hearing.has_heard(&host, &holder.claim, word);
+        match told(&host, &holder.claim, heard_here) {
+            Told::Disk => Ok(ipxe::disk().to_owned()),
+            Told::Network => script(&configuration, &self.presenter.links, &holder.claim)
+                .map_err(|error| not_now(&holder, &causes(&error))),
+        }
+    }
+
+    /// Read for as long as the host is held: a root file system may be needed at any time.
+    async fn artifact(&self, capability: &Capability, name: ArtifactName) -> Result<Medium, Refusal> {
+        let (holder, host) = self.holder(capability, Purpose::Media)?;
+        let configuration = self.boot_configuration(&holder, &host)?;
+        let fetched = self.presenter.artifacts.get(&configuration, name, architecture(&host)).await;
+        let artifact = fetched.map_err(|error| match &error {
+            FetchError::NotThere => Refusal::Nothing,
+            FetchError::Artifact(_) | FetchError::NotBootable(_) => not_now(&holder, &causes(&error)),
+        })?;
+        let (end, last) = (artifact.size(), last(&configuration) == Some(name));
+        let telling = Telling {
+            parts: vec![end.saturating_sub(1)..end],
+            says: Learned::Fetched { artifact: name, last },
+        };
+        Ok(Medium { source: artifact.source(), etag: artifact.pin().to_owned(), telling: Some(telling) })
     }
 
     async fn volume(&self, capability: &Capability, label: &str) -> Result<Medium, Refusal> {
@@ -162,7 +213,7 @@ impl BootDesk {
         };
         self.volumes.is_open(&holder.claim);
         // Who reads it, the machine or its BMC, can't be told: nothing is learned from it.
-        Ok(Medium { source: Arc::new(volume.bytes), etag: volume.etag, telling: Telling::default() })
+        Ok(Medium { source: Arc::new(volume.bytes), etag: volume.etag, telling: None })
     }
 }
 
@@ -182,7 +233,16 @@ impl Desk for BootDesk {
         match name {
             MediumName::Image { pin } => Box::pin(self.image(capability, pin)),
             MediumName::Volume { label } => Box::pin(self.volume(capability, label)),
+            MediumName::Artifact(name) => Box::pin(self.artifact(capability, name)),
         }
+    }
+
+    fn script(&self, capability: &Capability) -> Result<String, Refusal> {
+        self.network_script(capability)
+    }
+
+    fn loader(&self, name: &str) -> Option<Bytes> {
+        self.loaders.get(name)
     }
 
     fn may_call_home(&self, capability: &Capability) -> bool {
@@ -191,12 +251,23 @@ impl Desk for BootDesk {
 
     fn learned(&self, capability: &Capability, what: Learned) {
         let Some((holder, host)) = self.holders.get(capability) else { return };
-        let word = match what {
-            Learned::LoaderRead => Word::Image,
-            Learned::ConfigurationRead => Word::Configuration,
-            Learned::CalledHome => Word::Home,
+        let (word, reason, note) = match what {
+            Learned::LoaderRead => {
+                (Some(Word::Image), "ReadImage", "Its boot loader read its image".to_owned())
+            }
+            Learned::ScriptRead => (None, "FetchedScript", "iPXE asked what to boot".to_owned()),
+            Learned::Fetched { artifact, last } => {
+                (last.then_some(Word::Image), "FetchedArtifact", format!("It fetched its {artifact}"))
+            }
+            Learned::ConfigurationRead => {
+                (Some(Word::Configuration), "ReadConfiguration", "It read its configuration".to_owned())
+            }
+            Learned::CalledHome => (Some(Word::Home), "CalledHome", "It called home".to_owned()),
         };
-        self.hearing.heard(&holder.host, &host, &holder.claim, word);
+        self.witness.saw(&host, &holder.claim, reason, note);
+        if let Some(word) = word {
+            self.hearing.heard(&holder.host, &host, &holder.claim, word);
+        }
     }
 
     fn counted(&self, what: Counted) {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::{tenancy::Tenancy, watch::Cache};
+use crate::{tell::Recorder, tenancy::Tenancy, watch::Cache};
 
 /// How many requests are under way at the stand-in for the API server, and how many were at most.
 #[derive(Default)]
@@ -96,6 +96,8 @@ async fn desk(count: usize, client: Client) -> BootDesk {
         clusters: Cache::of(Vec::new()),
         templates: Cache::of(Vec::new()),
         owner_clusters: Cache::of(Vec::new()),
+        boot_configurations: Cache::empty(),
+        reservations: Cache::empty(),
         policies: Cache::empty(),
         tenancy: Tenancy::new(Cache::of(Vec::new()), Cache::of(Vec::new())),
     };
@@ -111,6 +113,8 @@ async fn desk(count: usize, client: Client) -> BootDesk {
     holders.clone().follow(changes, stop).await;
     BootDesk {
         hearing: Hearing::new(client.clone()),
+        witness: Witness::new(Recorder::new(client.clone(), "test", "test-0")),
+        loaders: Files::default(),
         client,
         metrics: Metrics::new(),
         caches,

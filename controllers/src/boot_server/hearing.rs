@@ -27,7 +27,7 @@ use crate::{
     causes::causes,
     clock::now,
     retry::pauses,
-    watch::Key,
+    watch::{Key, key},
     write::{Written, merge},
 };
 
@@ -83,7 +83,7 @@ impl Hearing {
 
     /// A word was heard of a machine, whose host was last seen as this one. That may be of the past: what counts is
     /// looked at when it is written.
-    pub(super) fn heard(&self, key: &Key, seen: &PhysicalHost, claim: &str, word: Word) {
+    pub(super) fn heard(&self, host: &Key, seen: &PhysicalHost, claim: &str, word: Word) {
         let booting = delivery::booting(seen, claim);
         // BMCs read images before machines boot from them: not each such read is worth a look.
         let premature = word == Word::Image && booting.is_none();
@@ -91,7 +91,7 @@ impl Hearing {
             return;
         }
         let armed = booting.map(|booting| booting.since.as_second());
-        let told = Told { host: key.clone(), claim: claim.to_owned(), armed, word };
+        let told = Told { host: host.clone(), claim: claim.to_owned(), armed, word };
         if !self.is_new(&told) {
             return;
         }
@@ -102,6 +102,13 @@ impl Hearing {
                 hearing.forget(&told);
             }
         });
+    }
+
+    /// Whether a word was heard here of a machine, written down or not.
+    pub(super) fn has_heard(&self, host: &PhysicalHost, claim: &str, word: Word) -> bool {
+        let armed = delivery::booting(host, claim).map(|booting| booting.since.as_second());
+        let told = Told { host: key(host), claim: claim.to_owned(), armed, word };
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).contains(&told)
     }
 
     /// Waits for what is on its way, for some seconds: most machines read their configuration once.

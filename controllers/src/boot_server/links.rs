@@ -1,8 +1,14 @@
 //! The URLs by which hosts reach the boot server. Each carries a capability: none of them goes into an object, a log or
 //! a message.
 
-use beskar7_boot::capability::{Capability, Key, PREFIX, Purpose};
-use beskar7_core::delivery::{Delivery, PLACEHOLDER};
+use beskar7_boot::{
+    capability::{Capability, Key, PREFIX, Purpose},
+    delivery::{ArtifactName, LOADERS, SCRIPT},
+};
+use beskar7_core::{
+    delivery::{Delivery, PLACEHOLDER},
+    network_boot::CAPABILITY,
+};
 use url::Url;
 
 /// As long as the name of an image may be in our URL: some BMCs keep short URLs only.
@@ -59,6 +65,40 @@ impl Links {
     #[must_use]
     pub fn volume(&self, claim: &str, label: &str) -> String {
         format!("{}/{VOLUME}/{label}.iso", self.url(Purpose::Media, claim))
+    }
+
+    /// What a machine's loader is told to start.
+    #[must_use]
+    pub fn script(&self, claim: &str) -> String {
+        format!("{}/{SCRIPT}", self.url(Purpose::Media, claim))
+    }
+
+    /// The same for everybody to see: a placeholder stands where the capability is.
+    #[must_use]
+    pub fn shown_script(&self) -> String {
+        self.shown(SCRIPT)
+    }
+
+    /// What a machine boots from the network.
+    #[must_use]
+    pub fn artifact(&self, claim: &str, artifact: ArtifactName) -> String {
+        format!("{}/{}", self.url(Purpose::Media, claim), artifact.path())
+    }
+
+    /// The same for everybody to see.
+    #[must_use]
+    pub fn shown_artifact(&self, artifact: ArtifactName) -> String {
+        self.shown(&artifact.path())
+    }
+
+    /// The directory of boot loaders.
+    #[must_use]
+    pub fn loaders(&self) -> String {
+        format!("{}{LOADERS}", self.base)
+    }
+
+    fn shown(&self, name: &str) -> String {
+        format!("{}{PREFIX}{CAPABILITY}/{name}", self.base)
     }
 
     /// Kernel parameters with the URL of a machine's configuration in them.

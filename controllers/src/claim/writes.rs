@@ -1,8 +1,8 @@
 //! Carries out the claim engine's steps: each one write, at the version that was looked at.
 
-use beskar7_api::{PhysicalHost, annotations, boot::Cleaning};
+use beskar7_api::{PhysicalHost, annotations, boot::Cleaning, physical_host::HostBoot};
 use beskar7_core::{
-    claim::{Candidate, ClaimId, Instructions, Intent},
+    claim::{Candidate, ClaimId, Instructions, Intent, told_to_boot},
     host::{
         cleaning::{self, demanded_by_policy},
         hold::power_is_the_claims,
@@ -133,7 +133,7 @@ impl Writes {
         let mut spec = json!({ "consumerRef": reference, "claimID": claim.as_str() });
         if let Some(wanted) = wanted {
             add(&mut spec, "bootIsoSource", json!(wanted.boot_iso_source));
-            add(&mut spec, "boot", json!(wanted.boot));
+            add(&mut spec, "boot", whole(wanted.boot.as_ref()));
             if let Some(online) = wanted.online {
                 add(&mut spec, "online", json!(online));
             }
@@ -181,12 +181,12 @@ impl Writes {
         wanted: &Instructions,
     ) -> Result<Written<PhysicalHost>, ClaimError> {
         let Instructions { boot_iso_source, boot, online } = wanted;
-        let spec = json!({ "bootIsoSource": boot_iso_source, "boot": boot, "online": online });
+        let spec =
+            json!({ "bootIsoSource": boot_iso_source, "boot": whole(boot.as_ref()), "online": online });
         let id = host.spec.claim_id.as_deref().unwrap_or_default();
         let mut annotations = json!({ annotations::IMAGE: image_of(id, wanted) });
         let block = host.spec.claim_id.as_deref().and_then(|claim| block_for(host, claim));
-        if let Some(why) = block.filter(|_| boot_iso_source.is_some() && host.spec.boot_iso_source.is_none())
-        {
+        if let Some(why) = block.filter(|_| wanted.image().is_some() && told_to_boot(host).is_none()) {
             add(&mut annotations, annotations::BLOCK_MOVE, json!(why));
         }
         self.merge(host, json!({ "metadata": { "annotations": annotations }, "spec": spec })).await
@@ -247,9 +247,20 @@ impl Writes {
     }
 }
 
+/// All of what is wanted of a boot: in a merge patch, what is not named would stay as it was.
+fn whole(boot: Option<&HostBoot>) -> Value {
+    let mut boot = json!(boot);
+    if let Some(fields) = boot.as_object_mut() {
+        for name in ["kernel", "initramfs", "image", "kernelArgs", "configVolume", "configurationRef"] {
+            fields.entry(name).or_insert(Value::Null);
+        }
+    }
+    boot
+}
+
 /// The image that a host is told to boot for a claim, as it is written down.
 fn image_of(claim: &str, wanted: &Instructions) -> Value {
-    json!(wanted.boot_iso_source.as_ref().map(|url| format!("{claim} {url}")))
+    json!(wanted.image().map(|image| format!("{claim} {image}")))
 }
 
 /// The cleaning that is demanded, where that is more than is written on a host. It is never less: the policy may be gone

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use beskar7_boot::delivery::Counted;
+use beskar7_boot::{delivery::Counted, dhcp};
 use prometheus_client::{
     encoding::{EncodeLabelSet, EncodeLabelValue, text},
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info},
@@ -67,6 +67,8 @@ struct Inner {
     errors: Family<ErrorLabels, Counter>,
     api_errors: Family<ApiLabels, Counter>,
     boot_answers: Family<BootLabels, Counter>,
+    dhcp_messages: Family<BootLabels, Counter>,
+    tftp_requests: Family<BootLabels, Counter>,
 }
 
 /// From a status that needs no write to a BMC that does not answer.
@@ -86,6 +88,8 @@ impl Metrics {
         let errors = Family::default();
         let api_errors = Family::default();
         let boot_answers = Family::default();
+        let dhcp_messages = Family::default();
+        let tftp_requests = Family::default();
         registry.register(
             "build",
             "The version that runs",
@@ -116,9 +120,15 @@ impl Metrics {
         );
         registry.register(
             "boot_answers",
-            "Answers of the boot server: configuration, medium, phone-home, refused, unavailable",
+            "Answers of the boot server: configuration, medium, script, artifact, loader, phone-home, refused, unavailable",
             boot_answers.clone(),
         );
+        registry.register(
+            "dhcp_messages",
+            "DHCP messages: answered, unknown (no such machine), malformed, not-for-us, failed",
+            dhcp_messages.clone(),
+        );
+        registry.register("tftp_requests", "TFTP requests: sent, refused, given-up", tftp_requests.clone());
         Self(Arc::new(Inner {
             registry,
             leader,
@@ -128,6 +138,8 @@ impl Metrics {
             errors,
             api_errors,
             boot_answers,
+            dhcp_messages,
+            tftp_requests,
         }))
     }
 
@@ -136,11 +148,31 @@ impl Metrics {
         let answer = match what {
             Counted::Configuration => "configuration",
             Counted::Medium => "medium",
+            Counted::Script => "script",
+            Counted::Artifact => "artifact",
+            Counted::Loader => "loader",
             Counted::PhoneHome => "phone-home",
             Counted::Refused => "refused",
             Counted::Unavailable => "unavailable",
         };
         self.0.boot_answers.get_or_create(&BootLabels { answer }).inc();
+    }
+
+    /// A DHCP message came.
+    pub fn dhcp_counted(&self, what: dhcp::Counted) {
+        let answer = match what {
+            dhcp::Counted::Answered => "answered",
+            dhcp::Counted::Unknown => "unknown",
+            dhcp::Counted::Malformed => "malformed",
+            dhcp::Counted::NotForUs => "not-for-us",
+            dhcp::Counted::Failed => "failed",
+        };
+        self.0.dhcp_messages.get_or_create(&BootLabels { answer }).inc();
+    }
+
+    /// A file was asked for by TFTP.
+    pub fn tftp_counted(&self, answer: &'static str) {
+        self.0.tftp_requests.get_or_create(&BootLabels { answer }).inc();
     }
 
     /// This replica leads now.

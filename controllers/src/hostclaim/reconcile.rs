@@ -2,12 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use beskar7_api::{HostClaim, annotations};
+use beskar7_api::{HostClaim, PhysicalHost, annotations};
 use beskar7_core::{
     delivery::Delivery,
-    hostclaim::{self, Course, Synced, names_configuration, not_authorized, on_hold, wanting},
+    hostclaim::{self, Course, Made, Synced, names_configuration, not_authorized, on_hold, wanting},
+    network_boot::belongs_to,
 };
-use kube::{Client, ResourceExt as _, runtime::controller::Action};
+use kube::{Client, ResourceExt as _, api::ObjectMeta, runtime::controller::Action};
 
 use super::{KIND, NAME, look::Look};
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
     diagnostics::Metrics,
     retry::{Backoffs, spread},
     tell::Recorder,
-    watch::Key,
+    watch::{Key, key},
 };
 
 /// No look may take longer: it is a handful of requests to the API server.
@@ -131,12 +132,29 @@ impl Context {
         course: &Course<'_>,
         action: Action,
     ) -> Result<Action, ClaimError> {
-        let decision = hostclaim::decide(claim, course, self.delivery, now());
+        let mut decision = hostclaim::decide(claim, course, self.delivery, now());
+        if let Course::Held(host, ..) = course {
+            decision = decision.referring(self.made(host), host);
+        }
         let hostclaim::Decision { status, events } = &decision;
         let to = (&self.client, &self.recorder);
         match claim::report(to, claim, status, &status.phase, events).await? {
             true => Ok(action),
             false => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
+        }
+    }
+
+    /// What was made for the claim that holds a host.
+    fn made(&self, host: &PhysicalHost) -> Made {
+        let (key, id) = (key(host), host.spec.claim_id.as_deref().unwrap_or_default());
+        let is_its = |metadata: &ObjectMeta| belongs_to(metadata, host, id);
+        Made {
+            configuration: self
+                .caches
+                .boot_configurations
+                .get(&key)
+                .is_some_and(|found| is_its(&found.metadata)),
+            reservation: self.caches.reservations.get(&key).is_some_and(|found| is_its(&found.metadata)),
         }
     }
 

@@ -1,36 +1,65 @@
-//! Which claims are looked at when they change themselves.
+//! Which claims are looked at when they change themselves, or when something is made for them.
 
 use std::sync::Arc;
 
-use beskar7_api::HostClaim;
+use beskar7_api::{HostClaim, PhysicalHost};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
+use super::KIND;
 use crate::{
     caches::Feeds,
     claim::{Register, saw},
     watch::{Cache, Key},
 };
 
-/// Turns changes of claims into their keys, and notes what they intend.
+/// Turns changes into the keys of claims, and notes what they intend.
 pub struct Wakes {
     claims: UnboundedReceiver<Key>,
     cache: Cache<HostClaim>,
+    configurations: UnboundedReceiver<Key>,
+    reservations: UnboundedReceiver<Key>,
+    hosts: Cache<PhysicalHost>,
 }
 
 impl Wakes {
     /// Listens to these feeds.
     #[must_use]
     pub fn new(feeds: &Feeds) -> Self {
-        Self { claims: feeds.claims.changes(), cache: feeds.claims.cache() }
+        Self {
+            claims: feeds.claims.changes(),
+            cache: feeds.claims.cache(),
+            configurations: feeds.boot_configurations.changes(),
+            reservations: feeds.reservations.changes(),
+            hosts: feeds.hosts.cache(),
+        }
     }
 
     /// Does so until `stop`.
     pub async fn run(mut self, register: Arc<Register>, keys: UnboundedSender<Key>, stop: CancellationToken) {
-        while let Some(Some(key)) = stop.run_until_cancelled(self.claims.recv()).await {
-            saw(&self.cache, &register, &key);
-            // Nobody listens any more only when everything ends.
-            let _ended = keys.send(key);
+        loop {
+            let concerned = tokio::select! {
+                () = stop.cancelled() => return,
+                Some(key) = self.claims.recv() => {
+                    saw(&self.cache, &register, &key);
+                    Some(key)
+                }
+                Some(made) = self.configurations.recv() => self.holder(&made),
+                Some(made) = self.reservations.recv() => self.holder(&made),
+                else => return,
+            };
+            if let Some(key) = concerned {
+                // Nobody listens any more only when everything ends.
+                let _ended = keys.send(key);
+            }
         }
+    }
+
+    /// The claim that something was made for. It has its host's name.
+    fn holder(&self, made: &Key) -> Option<Key> {
+        let host = self.hosts.get(made)?;
+        let holder = host.spec.consumer_ref.as_ref().filter(|holder| holder.kind.as_deref() == Some(KIND))?;
+        let key = (holder.namespace.clone()?, holder.name.clone()?);
+        self.cache.get(&key).map(|_| key)
     }
 }

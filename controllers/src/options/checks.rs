@@ -1,8 +1,8 @@
 //! What one flag's type can't say: rules on single values, and on flags together.
 
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
-use super::{BindAddress, Options};
+use super::{BindAddress, DhcpMode, Options};
 
 /// A value or a combination of flags that can't work.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -77,6 +77,25 @@ pub enum OptionsError {
     /// A certificate without its key, or the other way round.
     #[error("--boot-tls-cert-file and --boot-tls-key-file belong together: give both, or neither")]
     BootCertificate,
+    /// It would serve nothing.
+    #[error("--{0} needs --boot-url: machines must be told where the boot server is")]
+    NeedsBootUrl(&'static str),
+    /// Machines would be told to fetch what nobody gives out.
+    #[error(
+        "--dhcp needs --ipxe-dir: a directory with iPXE's programs, such as that of a distribution's package"
+    )]
+    NeedsLoaders,
+    /// Not an address.
+    #[error("--dhcp-advertise-address: {0:?} is not an IPv4 address")]
+    Advertised(String),
+    /// TFTP by IPv6.
+    #[error("--tftp-bind-address: TFTP is served by IPv4 only: give an IPv4 address, or :PORT")]
+    TftpAddress,
+    /// Two things that exclude each other.
+    #[error(
+        "--boot-only runs no controllers, so there is nothing to elect a leader for: leave --leader-elect out"
+    )]
+    NothingToLead,
     /// Hosts would speak plain HTTP to a server that speaks HTTPS.
     #[error(
         "--boot-tls-cert-file is given, but --boot-url begins with http: write https, or give no certificate"
@@ -141,6 +160,7 @@ fn election(options: &Options) -> Result<(), OptionsError> {
 }
 
 fn boot(options: &Options) -> Result<(), OptionsError> {
+    network(options)?;
     let Some(url) = options.boot_url() else { return Ok(()) };
     let absolute = url.parse::<http::Uri>().is_ok_and(|uri| {
         matches!(uri.scheme_str(), Some("http" | "https"))
@@ -160,6 +180,30 @@ fn boot(options: &Options) -> Result<(), OptionsError> {
     }
     if given == 2 && !url.to_ascii_lowercase().starts_with("https:") {
         return Err(OptionsError::BootScheme);
+    }
+    Ok(())
+}
+
+fn network(options: &Options) -> Result<(), OptionsError> {
+    let boot = &options.boot;
+    let has_dhcp = boot.dhcp != DhcpMode::Off;
+    for (flag, is_on) in [("boot-only", boot.boot_only), ("dhcp", has_dhcp)] {
+        if is_on && options.boot_url().is_none() {
+            return Err(OptionsError::NeedsBootUrl(flag));
+        }
+    }
+    if has_dhcp && options.ipxe_dir().is_none() {
+        return Err(OptionsError::NeedsLoaders);
+    }
+    let advertised = &boot.dhcp_advertise_address;
+    if !advertised.is_empty() && options.dhcp_advertised().is_none() {
+        return Err(OptionsError::Advertised(advertised.clone()));
+    }
+    if matches!(boot.tftp_bind_address, BindAddress::At(SocketAddr::V6(_))) {
+        return Err(OptionsError::TftpAddress);
+    }
+    if boot.boot_only && options.leader.leader_elect {
+        return Err(OptionsError::NothingToLead);
     }
     Ok(())
 }

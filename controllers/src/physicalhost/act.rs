@@ -28,6 +28,7 @@ use super::{
     bmcs::Known,
     marks::{Marks, Written},
     media::{self, Media},
+    resources::Resources,
     sighting, trouble,
 };
 use crate::{boot_server::Presenter, causes::causes, clock::now, copies::Copies};
@@ -53,14 +54,23 @@ pub(super) enum Outcome {
     Failed(Trouble),
 }
 
+/// What plans are carried out with.
+pub(super) struct Tools {
+    pub(super) marks: Marks,
+    pub(super) copies: Copies,
+    pub(super) resources: Resources,
+    /// What is presented to machines, where there is a boot server.
+    pub(super) presenter: Option<Presenter>,
+}
+
 /// Carries out a plan.
 pub(super) async fn act(
     plan: &Plan,
     host: &PhysicalHost,
     known: Option<&Known>,
-    (marks, copies): (&Marks, &Copies),
-    presenter: Option<&Presenter>,
+    tools: &Tools,
 ) -> Result<Outcome, ReconcileError> {
+    let marks = &tools.marks;
     match plan {
         // Looked at again at once, with the mark in place.
         Plan::Install(_) | Plan::Deprovision if must_block_first(host) => {
@@ -74,7 +84,7 @@ pub(super) async fn act(
         },
         Plan::NoteOn(booting) => written(marks.booting(host, booting).await?, None),
         Plan::Install(wanted) => match (known, Hold::of(host)) {
-            (Some(known), Hold::Held { claim }) => match media::media(wanted, claim, presenter).await {
+            (Some(known), Hold::Held { claim }) => match prepare(wanted, claim, host, tools).await {
                 Ok(media) => install(wanted, &media, claim, host, known, marks).await,
                 Err(trouble) => Ok(Outcome::Failed(trouble)),
             },
@@ -101,12 +111,21 @@ pub(super) async fn act(
             Some(known) => deprovision(host, known, marks).await,
             None => Ok(Outcome::Stale),
         },
-        Plan::ClearClaim => match remove_copies(host, copies).await {
+        Plan::ClearClaim => match remove_made(host, tools).await {
             Ok(()) => written(marks.free(host).await?, None),
             Err(trouble) => Ok(Outcome::Failed(trouble)),
         },
         Plan::HandOver => written(marks.hand_over(host).await?, None),
     }
+}
+
+/// What must be there before a machine is touched: what it boots from the network is ready, or its media can be had.
+async fn prepare(wanted: &Wanted, claim: &str, host: &PhysicalHost, tools: &Tools) -> Result<Media, Trouble> {
+    let presenter = tools.presenter.as_ref();
+    if wanted.method.is_from_network() {
+        tools.resources.prepare(host, claim, presenter.ok_or_else(media::off)?).await?;
+    }
+    media::media(wanted, claim, host, presenter).await
 }
 
 /// Off, insert, arm, mark, on. The mark stands between what may be done again and what may not. A machine that has one
@@ -167,12 +186,12 @@ async fn make_ready(wanted: &Wanted, media: &Media, known: &Known) -> Result<Sys
             }
         }
         (BootMethod::PXE | BootMethod::Ipxe, _) => BootTarget::Pxe,
+        (BootMethod::HTTPBoot, Some(program)) => BootTarget::UefiHttp(program.clone()),
         (BootMethod::Disk, _) => return bmc.clear_boot_override(&off, OVERRIDE).await.map_err(failed),
-        (BootMethod::HTTPBoot, _) | (BootMethod::VirtualMedia, None) => {
+        (BootMethod::HTTPBoot | BootMethod::VirtualMedia, None) => {
             return Err(Trouble {
                 reason: reasons::SET_BOOT_ISO_FAILED,
-                message: "UEFI HTTP boot needs a part of the boot server that this version does not have: boot from an ISO"
-                    .to_owned(),
+                message: "The machine is not booted: there is nothing for it to boot".to_owned(),
                 passes: false,
             });
         }
@@ -197,9 +216,10 @@ async fn deprovision(host: &PhysicalHost, known: &Known, marks: &Marks) -> Resul
     Ok(stays_back(host).map_or(Outcome::Cleaned, Outcome::Failed))
 }
 
-/// What was copied for a tenant goes with its claim.
-async fn remove_copies(host: &PhysicalHost, copies: &Copies) -> Result<(), Trouble> {
-    copies.remove(host, &Part::copied(host)).await.map_err(|error| Trouble {
+/// What was made for a claim, and copied for its tenant, goes with it.
+async fn remove_made(host: &PhysicalHost, tools: &Tools) -> Result<(), Trouble> {
+    tools.resources.remove(host).await?;
+    tools.copies.remove(host, &Part::copied(host)).await.map_err(|error| Trouble {
         reason: reasons::COPIES_NOT_REMOVED,
         message: format!(
             "The machine is clean, and stays back: what was copied for its tenant can't be removed: {}",

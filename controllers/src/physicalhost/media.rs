@@ -4,17 +4,19 @@
 //! An image that can't be presented is found out before the machine is touched. The URLs carry capabilities: they go to
 //! the BMC and nowhere else.
 
-use beskar7_api::conditions::host as reasons;
+use beskar7_api::{PhysicalHost, boot::BootMethod, conditions::host as reasons, hardware::Architecture};
+use beskar7_boot::{artifacts::is_url, delivery::ArtifactName, dhcp};
 use beskar7_core::{
     delivery::Way,
     host::{boot_parameters::Parameters, contact::Trouble, plan::Wanted},
+    network_boot::architecture,
 };
 
 use crate::{boot_server::Presenter, causes::causes};
 
 /// What a machine is given to boot from.
 pub(super) struct Media {
-    /// The URL of its image.
+    /// The URL of its image, or of the program that firmware fetches.
     pub(super) image: Option<String>,
     /// The URL of the volume with its configuration.
     pub(super) volume: Option<String>,
@@ -26,9 +28,13 @@ pub(super) struct Media {
 pub(super) async fn media(
     wanted: &Wanted,
     claim: &str,
+    host: &PhysicalHost,
     presenter: Option<&Presenter>,
 ) -> Result<Media, Trouble> {
     let mut media = Media { image: wanted.image.clone(), volume: None, uefi_target: None };
+    if wanted.method == BootMethod::HTTPBoot {
+        media.image = Some(program(host, claim, presenter.ok_or_else(off)?));
+    }
     match &wanted.parameters {
         None => {}
         Some(Parameters::Overlay(arguments)) => {
@@ -74,7 +80,21 @@ async fn presented(
     }
 }
 
-fn off() -> Trouble {
+/// What firmware starts that boots by HTTP: an EFI program that holds all, or iPXE for its architecture.
+fn program(host: &PhysicalHost, claim: &str, presenter: &Presenter) -> String {
+    let links = &presenter.links;
+    let image = host.spec.boot.as_ref().and_then(|boot| boot.image.as_deref());
+    if image.is_some_and(is_url) {
+        return links.artifact(claim, ArtifactName::Program);
+    }
+    let architecture = match architecture(host) {
+        Architecture::Arm64 => dhcp::Architecture::Arm64,
+        Architecture::Amd64 => dhcp::Architecture::X64,
+    };
+    format!("{}{}", links.loaders(), dhcp::binary(architecture))
+}
+
+pub(super) fn off() -> Trouble {
     Trouble {
         reason: reasons::BOOT_SERVER_OFF,
         message: "The machine is not booted: that needs the boot server, which is off. Start the manager with --boot-url"

@@ -18,16 +18,19 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
     NAME, ReconcileError,
-    act::{self, Outcome},
+    act::{self, Outcome, Tools},
     bmcs::{Bmcs, Known},
     consumers::Consumers,
     inventory::{self, Inventories},
     marks::{Marks, Written},
     observe,
+    resources::Resources,
     trail::{Trail, Trails},
+    wakes::Wakes,
 };
 use crate::{
     boot_server::Presenter,
+    caches::Feeds,
     clock::now,
     controller::Reconciler,
     copies::Copies,
@@ -54,12 +57,9 @@ pub struct Context {
     pace: Pace,
     bmcs: Bmcs,
     consumers: Consumers,
-    /// What is presented to machines, where there is a boot server.
-    presenter: Option<Presenter>,
+    tools: Tools,
     inventories: Inventories,
-    marks: Marks,
-    copies: Copies,
-    trails: Trails,
+    trails: Arc<Trails>,
     backoffs: Backoffs<Key>,
     /// What went wrong when a plan was carried out last, until it goes right.
     troubles: Mutex<HashMap<Key, Trouble>>,
@@ -90,13 +90,16 @@ impl Context {
     ) -> Self {
         let Means { guard, machines, claims, presenter } = means;
         Self {
-            marks: Marks::new(client.clone()),
-            copies: Copies::new(client.clone()),
+            tools: Tools {
+                marks: Marks::new(client.clone()),
+                copies: Copies::new(client.clone()),
+                resources: Resources::new(client.clone(), claims.clone()),
+                presenter,
+            },
             bmcs: Bmcs::new(guard),
             consumers: Consumers::new(client.clone(), machines, claims),
-            presenter,
             inventories: Inventories::new(woken),
-            trails: Trails::default(),
+            trails: Arc::default(),
             pace,
             troubles: Mutex::default(),
             client,
@@ -105,6 +108,12 @@ impl Context {
             sync_period,
             backoffs: Backoffs::new(),
         }
+    }
+
+    /// Looks again at a host when what it boots from the network says something else.
+    #[must_use]
+    pub fn wakes(&self, feeds: &Feeds, woken: UnboundedSender<Key>) -> Wakes {
+        Wakes::new(feeds, self.trails.clone(), woken)
     }
 
     fn trouble(&self, key: &Key, trouble: Option<Trouble>) {
@@ -175,7 +184,7 @@ async fn look(
     }
     let mut host = host.clone();
     if host.metadata.deletion_timestamp.is_none() && !is_adopted(&host) {
-        match context.marks.adopt(&host).await? {
+        match context.tools.marks.adopt(&host).await? {
             Written::To(adopted) => host = *adopted,
             Written::Stale => return Ok(again()),
         }
@@ -210,8 +219,7 @@ async fn steps(
             Said::Now(now) => host = *now,
             Said::Stale => return Ok(again()),
         }
-        let means = (&context.marks, &context.copies);
-        match act::act(&decision.plan, &host, known.as_deref(), means, context.presenter.as_ref()).await? {
+        match act::act(&decision.plan, &host, known.as_deref(), &context.tools).await? {
             Outcome::Nothing => {
                 context.trouble(key, None);
                 if news {

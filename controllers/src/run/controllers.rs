@@ -18,8 +18,9 @@ use crate::{
     clock,
     connection::{self, Identity},
     controller::{self, Reconciler, STUCK},
+    dhcpreservation,
     diagnostics::{Health, Metrics, Pulse},
-    hostclaim, hostdeploypolicy,
+    hostbootconfiguration, hostclaim, hostdeploypolicy,
     leader::{Gate, LEASE_NAME},
     options::Options,
     physicalhost,
@@ -31,6 +32,9 @@ use crate::{
 /// Templates and policies are few, and a look at one is one write at most.
 const TEMPLATES_AT_ONCE: u16 = 2;
 const POLICIES_AT_ONCE: u16 = 2;
+/// What has a digest is read to its end: some at once, and not so many that each takes long.
+const CONFIGURATIONS_AT_ONCE: u16 = 16;
+const RESERVATIONS_AT_ONCE: u16 = 8;
 
 /// What controllers are made of.
 pub(super) struct Parts<'a> {
@@ -88,8 +92,9 @@ impl Controllers {
                 claims: caches.claims.clone(),
                 presenter: parts.presenter.clone(),
             },
-            woken,
+            woken.clone(),
         );
+        self.tasks.spawn(hosts.wakes(feeds, woken).run(self.stop.clone()));
         let concurrency = options.controllers.physicalhost_concurrency;
         self.run(hosts, &caches, caches.hosts.clone(), changes, concurrency, parts.health);
 
@@ -106,6 +111,24 @@ impl Controllers {
         self.run(clusters, &caches, caches.clusters.clone(), woken, concurrency, parts.health);
         self.start_templates(parts, client, feeds);
         self.start_policies(parts, client, feeds);
+        self.start_boot_resources(parts, client, feeds);
+    }
+
+    fn start_boot_resources(&mut self, parts: &Parts<'_>, client: &Client, feeds: &Feeds) {
+        let (caches, metrics) = (feeds.caches(), parts.metrics);
+        let (hosts, presenter) = (caches.hosts.clone(), parts.presenter.clone());
+        let configurations =
+            hostbootconfiguration::Context::new(client.clone(), metrics.clone(), hosts.clone(), presenter);
+        let (wakes, woken) = hostbootconfiguration::Wakes::new(feeds);
+        self.tasks.spawn(wakes.run(self.stop.clone()));
+        let cache = caches.boot_configurations.clone();
+        self.run(configurations, &caches, cache, woken, CONFIGURATIONS_AT_ONCE, parts.health);
+
+        let (client, cache) = (client.clone(), caches.reservations.clone());
+        let reservations = dhcpreservation::Context::new(client, metrics.clone(), hosts, cache.clone());
+        let (wakes, woken) = dhcpreservation::Wakes::new(feeds);
+        self.tasks.spawn(wakes.run(self.stop.clone()));
+        self.run(reservations, &caches, cache, woken, RESERVATIONS_AT_ONCE, parts.health);
     }
 
     fn start_templates(&mut self, parts: &Parts<'_>, client: &Client, feeds: &Feeds) {

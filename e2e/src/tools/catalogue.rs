@@ -28,11 +28,14 @@ pub enum Tool {
     BootstrapKubeadm,
     /// The kubeadm control-plane manager of Cluster API.
     ControlPlaneKubeadm,
+    /// An OCI registry that keeps everything in memory.
+    Registry,
 }
 
 impl Tool {
     /// All of them, the quick ones first.
     pub const ALL: &[Self] = &[
+        Self::Registry,
         Self::Etcd,
         Self::Kubectl,
         Self::KubeApiserver,
@@ -59,6 +62,7 @@ impl Tool {
             Self::ClusterApi => "cluster-api",
             Self::BootstrapKubeadm => "bootstrap-kubeadm",
             Self::ControlPlaneKubeadm => "control-plane-kubeadm",
+            Self::Registry => "registry",
         }
     }
 
@@ -72,6 +76,7 @@ impl Tool {
             Self::ClusterApi => "sigs.k8s.io/cluster-api/core",
             Self::BootstrapKubeadm => "sigs.k8s.io/cluster-api/bootstrap/kubeadm",
             Self::ControlPlaneKubeadm => "sigs.k8s.io/cluster-api/controlplane/kubeadm",
+            Self::Registry => "github.com/google/go-containerregistry/cmd/registry",
         }
     }
 
@@ -82,6 +87,7 @@ impl Tool {
             Self::Clusterctl | Self::ClusterApi | Self::BootstrapKubeadm | Self::ControlPlaneKubeadm => {
                 &CLUSTER_API
             }
+            Self::Registry => &REGISTRY,
         }
     }
 
@@ -142,6 +148,14 @@ pub(super) static CLUSTER_API: Module = Module {
     go_mod: include_str!("../../tools/cluster-api/go.mod"),
     go_sum: include_str!("../../tools/cluster-api/go.sum"),
     variables: VersionVariables { packages: &["sigs.k8s.io/cluster-api/version"], blank: &[] },
+};
+
+static REGISTRY: Module = Module {
+    folder: "registry",
+    path: "github.com/google/go-containerregistry",
+    go_mod: include_str!("../../tools/registry/go.mod"),
+    go_sum: include_str!("../../tools/registry/go.sum"),
+    variables: VersionVariables { packages: &[], blank: &[] },
 };
 
 /// The variable by which envtest, and so many a developer, names a directory

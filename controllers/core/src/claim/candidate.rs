@@ -13,7 +13,10 @@ use beskar7_api::{
 };
 
 use super::labels as selector;
-use crate::conditions::{Truth, get};
+use crate::{
+    conditions::{Truth, get},
+    network_boot::boot_mac,
+};
 
 /// In Redfish's words: do not use this machine.
 const CRITICAL: &str = "Critical";
@@ -49,6 +52,8 @@ pub struct Candidate<'a> {
     pub architecture: Option<Architecture>,
     /// How kernel parameters reach a kernel on it.
     pub parameters_by: BootParameterMechanism,
+    /// Whether it is known with which MAC address it boots from the network.
+    pub has_boot_mac: bool,
     /// Whom it was last bound for.
     pub last_owner: Option<&'a str>,
     /// Who holds it.
@@ -111,6 +116,7 @@ impl<'a> Candidate<'a> {
                 .and_then(|hardware| hardware.cpu.as_ref()?.architecture)
                 .or(spec.architecture),
             parameters_by: spec.boot_parameter_mechanism,
+            has_boot_mac: boot_mac(host).is_some(),
             last_owner: annotation(annotations::LAST_OWNER),
             claim: ClaimFields {
                 consumer: spec.consumer_ref.as_ref(),

@@ -55,6 +55,8 @@ pub enum Rejection {
     Zone,
     /// Kernel parameters reach its kernel in another way, if at all.
     BootParameters,
+    /// Nobody knows with which MAC address it boots from the network.
+    BootMac,
     /// Too few cores.
     Cores,
     /// Nobody knows its cores yet.
@@ -153,7 +155,10 @@ fn of_another_kind(wish: &Wish<'_>, host: &Candidate<'_>) -> Option<Rejection> {
         return Some(Rejection::Zone);
     }
     let in_vain = wish.parameters_by.is_some_and(|ways| !ways.contains(&host.parameters_by));
-    in_vain.then_some(Rejection::BootParameters)
+    if in_vain {
+        return Some(Rejection::BootParameters);
+    }
+    (wish.from_network && !host.has_boot_mac).then_some(Rejection::BootMac)
 }
 
 fn too_small(wish: &Wish<'_>, host: &Candidate<'_>) -> Option<Rejection> {

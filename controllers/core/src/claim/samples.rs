@@ -77,6 +77,7 @@ pub(super) fn wish() -> Wish<'static> {
         requirements: None,
         zone: None,
         parameters_by: None,
+        from_network: false,
         reservation: ReservationRule::Unreserved,
     }
 }

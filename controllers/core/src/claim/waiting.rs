@@ -72,6 +72,7 @@ fn text(reason: Rejection, wish: &Wish<'_>) -> String {
         Rejection::Reserved => "reserved for another",
         Rejection::NotTheReserved => "not the reserved host",
         Rejection::Labels => "without the wanted labels",
+        Rejection::BootMac => "without bootMACAddress",
         Rejection::CoresUnknown => "cores unknown",
         Rejection::MemoryUnknown => "memory unknown",
         Rejection::DiskUnknown => "disks unknown",

@@ -31,6 +31,8 @@ pub struct Wanting {
     pub zone: Option<String>,
     /// The ways by which kernel parameters may reach its kernel.
     pub parameters_by: Option<&'static [BootParameterMechanism]>,
+    /// Whether it boots from the network.
+    pub from_network: bool,
     /// Whom the host must be kept for; nobody, where it is absent.
     pub reservation: Option<Reservation>,
 }
@@ -49,6 +51,7 @@ impl Wanting {
             requirements: self.requirements.as_ref(),
             zone: self.zone.as_deref(),
             parameters_by: self.parameters_by,
+            from_network: self.from_network,
             reservation: match &self.reservation {
                 Some(mine) => ReservationRule::Only(mine),
                 None => ReservationRule::Unreserved,

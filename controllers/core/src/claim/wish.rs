@@ -29,6 +29,8 @@ pub struct Wish<'a> {
     pub zone: Option<&'a str>,
     /// The ways by which kernel parameters may reach its kernel; nothing where it needs none.
     pub parameters_by: Option<&'a [BootParameterMechanism]>,
+    /// Whether it boots from the network.
+    pub from_network: bool,
     /// How it stands with hosts that are kept for somebody.
     pub reservation: ReservationRule<'a>,
 }

@@ -54,6 +54,7 @@ impl<'a> Pool<'a> {
             requirements: None,
             zone: None,
             parameters_by: None,
+            from_network: false,
             reservation,
         }
     }

@@ -51,10 +51,9 @@ pub(super) fn parameters(
     }
     match method {
         BootMethod::VirtualMedia => {}
+        // They are in what its loader fetches from our server.
         BootMethod::Ipxe | BootMethod::PXE | BootMethod::HTTPBoot => {
-            return Err(unsupported(
-                "This version can't pass kernel parameters to a machine that boots from the network, so it is not booted: boot from an ISO, or remove the parameters",
-            ));
+            return quoted(&boot.kernel_args, delivery).map(|_| None);
         }
         BootMethod::Disk => {
             return Err(unsupported(

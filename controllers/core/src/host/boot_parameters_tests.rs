@@ -85,9 +85,6 @@ fn what_cannot_be_passed_on_is_refused_with_what_to_do() {
         (by("ISOOverlay"), iso("Legacy"), Some("amd64"), "PreBakedISO", false),
         (by("UefiTarget"), iso("Legacy"), Some("amd64"), "set bootMode: UEFI", false),
         (by("UefiTarget"), iso("UEFI"), None, "set spec.architecture to amd64 or arm64", true),
-        (by("UefiTarget"), boot("iPXE", "UEFI", &["a"]), Some("amd64"), "boots from the network", false),
-        (by("UefiTarget"), boot("PXE", "UEFI", &["a"]), Some("amd64"), "boots from the network", false),
-        (by("UefiTarget"), boot("HTTPBoot", "UEFI", &["a"]), Some("amd64"), "boots from the network", false),
         (by("UefiTarget"), boot("Disk", "UEFI", &["a"]), Some("amd64"), "remove them", false),
         (by("UefiTarget"), boot("VirtualMedia", "UEFI", &["a\nb"]), Some("amd64"), "line break", false),
         (

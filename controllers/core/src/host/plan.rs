@@ -21,7 +21,11 @@ use super::{
     hold::{Booting, Evidence, Hold, Progress, is_released},
     restart::{Restart, pending},
 };
-use crate::delivery::{Delivery, Way, way};
+use crate::{
+    claim::told_to_boot,
+    delivery::{Delivery, Way, way},
+    machine::NEEDS_SERVER,
+};
 
 /// For so long after a machine was turned on, nothing that it runs can have taken its medium out.
 const EARLY: Duration = Duration::from_secs(60);
@@ -220,6 +224,13 @@ fn wanted(host: &PhysicalHost, delivery: Delivery) -> Result<Option<Wanted>, Tro
     let Some((method, image)) = medium(host) else { return Ok(None) };
     let boot = host.spec.boot.clone().unwrap_or_default();
     let configuration = way(&boot);
+    if method.is_from_network() && delivery == Delivery::Off {
+        return Err(Trouble {
+            reason: reasons::BOOT_SERVER_OFF,
+            message: format!("The machine is not booted. {NEEDS_SERVER}"),
+            passes: false,
+        });
+    }
     if configuration.is_some() && delivery == Delivery::Off {
         return Err(Trouble {
             reason: reasons::BOOT_SERVER_OFF,
@@ -249,10 +260,10 @@ fn medium(host: &PhysicalHost) -> Option<(BootMethod, Option<String>)> {
     };
     match (method, &image) {
         (BootMethod::VirtualMedia, None) => None,
-        (BootMethod::VirtualMedia, Some(_))
-        | (BootMethod::Ipxe | BootMethod::PXE | BootMethod::HTTPBoot | BootMethod::Disk, _) => {
-            Some((method, image))
+        (BootMethod::Ipxe | BootMethod::PXE | BootMethod::HTTPBoot, _) => {
+            told_to_boot(host).map(|_| (method, None))
         }
+        (BootMethod::VirtualMedia, Some(_)) | (BootMethod::Disk, _) => Some((method, image)),
     }
 }
 
@@ -416,7 +427,9 @@ pub fn believable(wanted: &Wanted, off_and_armed: Seen) -> Vec<Evidence> {
     if matches!(off_and_armed.boot, Some(Boot::NotBegun | Boot::Firmware)) {
         evidence.push(Evidence::Progress);
     }
-    if matches!(wanted.parameters, Some(Parameters::Overlay(_))) {
+    let is_read_from_us =
+        wanted.method.is_from_network() || matches!(wanted.parameters, Some(Parameters::Overlay(_)));
+    if is_read_from_us {
         evidence.push(Evidence::Image);
     }
     if off_and_armed.armed == Some(true) {

@@ -86,12 +86,22 @@ fn a_claim_is_begun_when_it_says_what_to_boot() {
         begun(json!({"bootIsoSource": null, "boot": {"method": "VirtualMedia"}})),
         Plan::WaitForConsumer
     );
-    let Plan::Install(network) =
-        begun(json!({"bootIsoSource": null, "boot": {"method": "iPXE", "bootMode": "Legacy"}}))
-    else {
-        panic!("network boot needs no ISO")
+    let from_network = |more: Value| {
+        let mut spec = held(json!({"bootIsoSource": null, "boot": {"method": "iPXE", "bootMode": "Legacy"}}));
+        crate::claim::samples::merge(&mut spec, json!({ "boot": more }));
+        host(spec, json!({}))
     };
-    assert_eq!((network.image, network.method, network.mode), (None, BootMethod::Ipxe, BootMode::Legacy));
+    let planned =
+        |host: &PhysicalHost, means| plan(host, seen(PowerState::Off), Timestamp::UNIX_EPOCH, means);
+    assert_eq!(planned(&from_network(json!({})), ON), Plan::WaitForConsumer);
+    for told in [json!({"kernel": "http://x/k", "kernelArgs": ["a"]}), json!({"image": "foo:latest"})] {
+        let host = from_network(told);
+        let Plan::Install(network) = planned(&host, ON) else { panic!("network boot needs no ISO") };
+        assert_eq!((network.image, network.method, network.mode), (None, BootMethod::Ipxe, BootMode::Legacy));
+        assert_eq!(network.parameters, None, "they are in what its loader fetches");
+        let refused = planned(&host, Means { delivery: Delivery::Off, ..ON });
+        assert_eq!(refused.refusal().map(|trouble| trouble.reason), Some("BootServerOff"));
+    }
 }
 
 #[test]
@@ -359,7 +369,8 @@ fn a_configuration_on_a_volume_stays_open_until_the_machine_itself_is_heard_of()
         let planned = plan(&host, seen, Timestamp::from_second(100 + waited).unwrap(), ON);
         assert_eq!(planned, expected, "{mark} {heard} after {waited} s");
     }
-    let from_network = held(json!({"boot": {"configVolume": "cidata", "method": "PXE"}}));
+    let from_network =
+        held(json!({"boot": {"configVolume": "cidata", "method": "PXE", "kernel": "http://x/k"}}));
     let refused = plan(&host(from_network, json!({})), seen(PowerState::Off), Timestamp::UNIX_EPOCH, ON);
     assert_eq!(refused.refusal().map(|trouble| trouble.reason), Some("BootParametersUnsupported"));
 }

@@ -16,6 +16,7 @@ use crate::{
         parameters::{self, BootstrapData},
         parameters_by,
     },
+    network_boot,
 };
 
 /// What a claim's image is to its host.
@@ -25,6 +26,10 @@ pub enum Image<'a> {
     None,
     /// An ISO that the host boots from.
     Iso(&'a str),
+    /// A kernel that the host boots from the network.
+    Kernel(&'a str),
+    /// An image in a registry that the host boots from the network.
+    Registry(&'a str),
     /// One that can't be brought onto a host, for this reason.
     NotUsable(&'static str),
 }
@@ -32,6 +37,9 @@ pub enum Image<'a> {
 /// What a claim's image is.
 #[must_use]
 pub fn image(claim: &HostClaim) -> Image<'_> {
+    if let Some(kernel) = &claim.spec.kernel {
+        return Image::Kernel(kernel);
+    }
     let Some(image) = &claim.spec.image else { return Image::None };
     match image.details.format.or_else(|| by_ending(&image.url)) {
         Some(ImageFormat::Iso) if image.details.checksum.is_some() => Image::NotUsable(
@@ -41,11 +49,34 @@ pub fn image(claim: &HostClaim) -> Image<'_> {
             Image::NotUsable("An ISO is read from http:// or https:// only: give such a URL in image.url")
         }
         Some(ImageFormat::Iso) => Image::Iso(&image.url),
-        Some(ImageFormat::Raw | ImageFormat::Qcow2 | ImageFormat::Oci) => Image::NotUsable(
-            "Images of disks and from registries are not brought onto hosts by this version: use an ISO, with image.format \
-             iso",
+        Some(ImageFormat::Oci) if image.details.checksum.is_some() => Image::NotUsable(
+            "An image in a registry is verified by its own digest: leave image.checksum out, and name it by @sha256:… where \
+             it must be this very one",
+        ),
+        Some(ImageFormat::Oci) => Image::Registry(&image.url),
+        Some(ImageFormat::Raw | ImageFormat::Qcow2) => Image::NotUsable(
+            "Images of disks are not brought onto hosts by this version: use an ISO, with image.format iso, an image in a \
+             registry, or a kernel",
         ),
         None => Image::NotUsable("What kind of image it is can't be told by its URL: set image.format"),
+    }
+}
+
+impl<'a> Image<'a> {
+    /// The one name by which it is told from another.
+    fn name(self) -> Option<&'a str> {
+        match self {
+            Self::Iso(name) | Self::Kernel(name) | Self::Registry(name) => Some(name),
+            Self::None | Self::NotUsable(_) => None,
+        }
+    }
+
+    /// Whether a host boots it from the network.
+    fn is_from_network(self) -> bool {
+        match self {
+            Self::Kernel(_) | Self::Registry(_) => true,
+            Self::Iso(_) | Self::None | Self::NotUsable(_) => false,
+        }
     }
 }
 
@@ -112,14 +143,34 @@ pub fn order(claim: &HostClaim, delivery: Delivery) -> Result<Order, String> {
              another osFamily, or set configVolume"
         ));
     }
+    let image = image(claim);
     let boot = HostBoot {
-        method: BootMethod::VirtualMedia,
+        method: if image.is_from_network() { BootMethod::Ipxe } else { BootMethod::VirtualMedia },
         boot_mode: spec.boot_mode,
         kernel_args,
         config_volume: spec.config_volume,
-        configuration_ref: None,
+        kernel: spec.kernel.clone(),
+        initramfs: spec.initramfs.clone(),
+        image: match image {
+            Image::Registry(reference) => Some(reference.to_owned()),
+            Image::None | Image::Iso(_) | Image::Kernel(_) | Image::NotUsable(_) => None,
+        },
+        ..HostBoot::default()
     };
-    Ok(Order { parameters_by: parameters_by(&boot, delivery), boot })
+    if !image.is_from_network() {
+        return Ok(Order { parameters_by: parameters_by(&boot, delivery), boot });
+    }
+    if delivery == Delivery::Off {
+        return Err("Booting from the network needs the boot server, which the platform team has not turned on: use an ISO"
+            .to_owned());
+    }
+    if boot.config_volume.is_some() {
+        return Err("configVolume goes beside an ISO, and this does not boot from one: leave it out, and the configuration is \
+                    read by the kernel's parameters"
+            .to_owned());
+    }
+    network_boot::bootable(&boot)?;
+    Ok(Order { parameters_by: None, boot })
 }
 
 /// Whether there is what a family reads: only cloud-init makes something of metadata alone.
@@ -142,10 +193,17 @@ pub fn instructions(
     let (boot_iso_source, boot) = match (begun.and_then(booted), image(claim), order(claim, delivery)) {
         (Some(runs), _, ordered) => {
             let told = begun.and_then(|host| host.spec.boot.clone());
-            (Some(runs.to_owned()), told.or_else(|| ordered.ok().map(|order| order.boot)))
+            let boot = told.or_else(|| ordered.ok().map(|order| order.boot));
+            let from_network = boot.as_ref().is_some_and(|boot| boot.method.is_from_network());
+            ((!from_network).then(|| runs.to_owned()), boot)
         }
         (None, Image::Iso(url), Ok(order)) if may_boot => (Some(url.to_owned()), Some(order.boot)),
-        (None, Image::Iso(_) | Image::None | Image::NotUsable(_), Ok(_) | Err(_)) => (None, None),
+        (None, Image::Kernel(_) | Image::Registry(_), Ok(order)) if may_boot => (None, Some(order.boot)),
+        (
+            None,
+            Image::Iso(_) | Image::Kernel(_) | Image::Registry(_) | Image::None | Image::NotUsable(_),
+            Ok(_) | Err(_),
+        ) => (None, None),
     };
     Instructions { boot_iso_source, boot, online: Some(claim.spec.online) }
 }
@@ -157,7 +215,9 @@ pub fn wants_another(claim: &HostClaim, host: &PhysicalHost) -> bool {
     has_begun(host)
         && match image(claim) {
             // What nobody knows goes on running.
-            Image::Iso(wanted) => booted(host).is_some_and(|runs| runs != wanted),
+            image @ (Image::Iso(_) | Image::Kernel(_) | Image::Registry(_)) => {
+                booted(host).is_some_and(|runs| Some(runs) != image.name())
+            }
             Image::None => true,
             Image::NotUsable(_) => false,
         }

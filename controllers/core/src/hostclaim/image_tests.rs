@@ -23,7 +23,9 @@ fn the_format_tells_and_else_the_ending() {
         (json!({"url": "http://images/os.qcow2", "checksum": "http://images/os.md5"}), "disks"),
         (json!({"url": "http://images/os.raw.zst"}), "disks"),
         (json!({"url": "http://images/os.img"}), "disks"),
-        (json!({"url": "oci://images/os:1.0"}), "disks"),
+        (json!({"url": "oci://images/os:1.0"}), "registry oci://images/os:1.0"),
+        (json!({"url": "foo:latest", "format": "oci"}), "registry foo:latest"),
+        (json!({"url": "oci://images/os:1.0", "checksum": "0123456789abcdef0123456789abcdef"}), "own digest"),
         (json!({"url": "http://images/os"}), "format"),
         (json!({"url": "http://images/v1.2"}), "format"),
         (json!({"url": ISO, "checksum": "0123456789abcdef0123456789abcdef"}), "checksum"),
@@ -31,11 +33,43 @@ fn the_format_tells_and_else_the_ending() {
         let found = match image(&with(json!({ "image": given }))) {
             Image::None => "none".to_owned(),
             Image::Iso(_) => "iso".to_owned(),
+            Image::Kernel(url) => format!("kernel {url}"),
+            Image::Registry(reference) => format!("registry {reference}"),
             Image::NotUsable(why) => why.to_owned(),
         };
         assert!(found.contains(expected), "{given}: {found}");
     }
     assert_eq!(image(&with(json!({}))), Image::None);
+    assert_eq!(image(&with(json!({"kernel": "http://x/k"}))), Image::Kernel("http://x/k"));
+}
+
+#[test]
+fn what_is_no_iso_boots_from_the_network() {
+    let kernel = json!({"kernel": "http://x/k", "initramfs": "http://x/i", "online": true});
+    let registry = json!({"image": {"url": "oci://r.example.org/os:1"}, "online": true});
+    for (spec, name) in [(&kernel, "http://x/k"), (&registry, "oci://r.example.org/os:1")] {
+        let told = instructions(&with(spec.clone()), Some(&host(json!({}))), &Synced::Yes, ON);
+        let boot = told.boot.clone().unwrap();
+        assert_eq!((told.boot_iso_source.as_deref(), told.image()), (None, Some(name)), "{spec}");
+        assert_eq!(
+            (boot.method, boot.initramfs.is_some()),
+            (BootMethod::Ipxe, spec.get("initramfs").is_some())
+        );
+        assert!(order(&with(spec.clone()), Delivery::Off).unwrap_err().contains("boot server"));
+        assert_eq!(order(&with(spec.clone()), ON).unwrap().parameters_by, None, "any host will do");
+        // What runs stays as it was told, and another image is another claim.
+        let mut runs = host(json!({"spec": {"boot": boot}}));
+        let marks = [(annotations::PROVISIONED, "id".to_owned()), (annotations::IMAGE, format!("id {name}"))];
+        let marks = marks.map(|(key, value)| (key.to_owned(), value));
+        runs.metadata.annotations = Some(marks.into());
+        let again = instructions(&with(spec.clone()), Some(&runs), &Synced::Yes, ON);
+        assert_eq!((again.boot_iso_source.as_deref(), again.image()), (None, Some(name)), "{spec}");
+        assert!(!wants_another(&with(spec.clone()), &runs));
+        let other = with(json!({"kernel": "http://x/k2", "online": true}));
+        assert!(wants_another(&other, &runs));
+    }
+    let volume = json!({"image": {"url": "foo:1", "format": "oci"}, "userData": {"name": "u"}, "configVolume": "cidata"});
+    assert!(order(&with(volume), ON).unwrap_err().contains("configVolume"));
 }
 
 const ON: Delivery = Delivery::On { url_length: 80 };

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use super::configuration::Synced;
 use super::image::{Image, image, order};
 use crate::{
+    claim::told_to_boot,
     conditions::{Finding, Truth, set},
     delivery::Delivery,
     events::{Event, Severity, changed},
@@ -50,6 +51,30 @@ pub struct Decision {
     pub status: HostClaimStatus,
     /// What people are told.
     pub events: Vec<Event>,
+}
+
+impl Decision {
+    /// With what was made for the claim on a host that it holds: its boot configuration and its reservation, where they are
+    /// there.
+    #[must_use]
+    pub fn referring(mut self, made: Made, host: &PhysicalHost) -> Self {
+        let reference = || NamespacedReference {
+            name: host.metadata.name.clone().unwrap_or_default(),
+            namespace: host.metadata.namespace.clone(),
+        };
+        self.status.boot_configuration_ref = made.configuration.then(reference);
+        self.status.dhcp_reservation_ref = made.reservation.then(reference);
+        self
+    }
+}
+
+/// What was made for a claim whose machine boots from the network. Each has the host's name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Made {
+    /// What it boots.
+    pub configuration: bool,
+    /// What it is told when it asks.
+    pub reservation: bool,
 }
 
 /// What is said of a claim.
@@ -116,6 +141,8 @@ fn remember(status: &mut HostClaimStatus, course: &Course<'_>) {
             status.hardware = None;
             status.host_uid = None;
             status.powered_on = None;
+            status.boot_configuration_ref = None;
+            status.dhcp_reservation_ref = None;
         }
         Course::Paused(_) | Course::HostPaused | Course::Releasing { .. } => {}
     }
@@ -197,10 +224,12 @@ fn provisioned(claim: &HostClaim, course: &Course<'_>) -> Finding {
             no(reasons::IMAGE_NOT_SUPPORTED, format!("{why}. Meanwhile the machine runs what it did"))
         }
         (_, Image::NotUsable(why)) => no(reasons::IMAGE_NOT_SUPPORTED, why),
-        (Some(Progress::Seen), Image::Iso(_) | Image::None) => yes(reasons::BOOTED),
-        (_, Image::Iso(_) | Image::None) => match trouble(host) {
+        (Some(Progress::Seen), Image::Iso(_) | Image::Kernel(_) | Image::Registry(_) | Image::None) => {
+            yes(reasons::BOOTED)
+        }
+        (_, Image::Iso(_) | Image::Kernel(_) | Image::Registry(_) | Image::None) => match trouble(host) {
             Some(reason) => host_error(reason),
-            None if matches!(begun, Some(Progress::Booting(_))) || host.spec.boot_iso_source.is_some() => {
+            None if matches!(begun, Some(Progress::Booting(_))) || told_to_boot(host).is_some() => {
                 no(reasons::PROVISIONING, String::new())
             }
             None => no(reasons::WAITING, String::new()),

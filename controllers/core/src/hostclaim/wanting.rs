@@ -17,6 +17,7 @@ pub fn wanting(claim: &HostClaim, open: &BTreeSet<String>, delivery: Delivery) -
         Some(there) => open.iter().filter(|open| *open == there).cloned().collect(),
         None => open.clone(),
     };
+    let order = order(claim, delivery).ok();
     Wanting {
         consumer: format!("HostClaim/{own}/{name}"),
         owner: Some(format!("Tenant/{own}")),
@@ -26,7 +27,8 @@ pub fn wanting(claim: &HostClaim, open: &BTreeSet<String>, delivery: Delivery) -
         selector: spec.host_selector.as_ref().map(|selector| selector.labels.clone()),
         requirements: spec.hardware_requirements.clone(),
         zone: spec.failure_domain.clone(),
-        parameters_by: order(claim, delivery).ok().and_then(|order| order.parameters_by),
+        parameters_by: order.as_ref().and_then(|order| order.parameters_by),
+        from_network: order.is_some_and(|order| order.boot.method.is_from_network()),
         reservation: None,
     }
 }

@@ -11,7 +11,12 @@ use super::parameters::{self, BootstrapData};
 use crate::{
     claim::Instructions,
     delivery::{Delivery, way},
+    network_boot,
 };
+
+/// Why nothing boots from the network.
+pub(crate) const NEEDS_SERVER: &str =
+    "Booting from the network needs the boot server, which is off: start the manager with --boot-url";
 
 /// What a machine's host is told to boot, and what that needs.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +42,14 @@ pub enum Form {
     Any,
 }
 
+impl Order {
+    /// Whether it boots from the network.
+    #[must_use]
+    pub fn is_from_network(&self) -> bool {
+        self.instructions.boot.as_ref().is_some_and(|boot| boot.method.is_from_network())
+    }
+}
+
 /// What a spec asks to be booted.
 ///
 /// # Errors
@@ -45,16 +58,12 @@ pub fn order(spec: &Beskar7MachineSpec, delivery: Delivery) -> Result<Order, Str
     let kernel_args = match spec.provisioning_mode {
         ProvisioningMode::PreBakedISO => Vec::new(),
         ProvisioningMode::RemoteConfig => parameters(spec, delivery)?,
-        ProvisioningMode::PXE | ProvisioningMode::Ipxe | ProvisioningMode::HTTPBoot => {
-            return Err(
-                "Booting from the network needs a part of the boot server that this version does not have: \
-                        use provisioningMode PreBakedISO or RemoteConfig"
-                    .to_owned(),
-            );
-        }
+        ProvisioningMode::PXE => return from_network(spec, BootMethod::PXE, delivery),
+        ProvisioningMode::Ipxe => return from_network(spec, BootMethod::Ipxe, delivery),
+        ProvisioningMode::HTTPBoot => return from_network(spec, BootMethod::HTTPBoot, delivery),
         ProvisioningMode::DiskImage => {
             return Err("Writing a disk image needs the agent, which this version does not have: use \
-                        provisioningMode PreBakedISO or RemoteConfig"
+                        provisioningMode PreBakedISO, RemoteConfig or iPXE"
                 .to_owned());
         }
     };
@@ -70,12 +79,37 @@ pub fn order(spec: &Beskar7MachineSpec, delivery: Delivery) -> Result<Order, Str
         boot_mode: spec.boot_mode,
         kernel_args,
         config_volume: spec.config_volume,
-        configuration_ref: None,
+        ..HostBoot::default()
     };
     Ok(Order {
         parameters_by: parameters_by(&boot, delivery),
         bootstrap: way(&boot).map(|_| form(spec)),
         instructions: Instructions { boot_iso_source: Some(iso(spec)?), boot: Some(boot), online: None },
+    })
+}
+
+/// A kernel, an image in a registry or an EFI program, by our own server.
+fn from_network(spec: &Beskar7MachineSpec, method: BootMethod, delivery: Delivery) -> Result<Order, String> {
+    if delivery == Delivery::Off {
+        return Err(NEEDS_SERVER.to_owned());
+    }
+    let family = spec.os_family.unwrap_or(OsFamily::Other);
+    let kernel_args = parameters::parameters(family, spec.config_url.as_deref(), &spec.kernel_args, delivery)
+        .map_err(|error| error.to_string())?;
+    let boot = HostBoot {
+        method,
+        boot_mode: spec.boot_mode,
+        kernel: spec.kernel.clone(),
+        initramfs: spec.initramfs.clone(),
+        image: spec.image_url.clone(),
+        kernel_args,
+        ..HostBoot::default()
+    };
+    network_boot::bootable(&boot)?;
+    Ok(Order {
+        parameters_by: None,
+        bootstrap: way(&boot).map(|_| form(spec)),
+        instructions: Instructions { boot_iso_source: None, boot: Some(boot), online: None },
     })
 }
 
@@ -97,13 +131,12 @@ pub(crate) fn parameters_by(
 
 fn form(spec: &Beskar7MachineSpec) -> Form {
     let family = match spec.provisioning_mode {
-        ProvisioningMode::RemoteConfig => spec.os_family.unwrap_or(OsFamily::Other),
-        // What reads a volume is inside of the image.
-        ProvisioningMode::PreBakedISO
+        ProvisioningMode::RemoteConfig
         | ProvisioningMode::PXE
         | ProvisioningMode::Ipxe
-        | ProvisioningMode::HTTPBoot
-        | ProvisioningMode::DiskImage => OsFamily::Other,
+        | ProvisioningMode::HTTPBoot => spec.os_family.unwrap_or(OsFamily::Other),
+        // What reads a volume is inside of the image.
+        ProvisioningMode::PreBakedISO | ProvisioningMode::DiskImage => OsFamily::Other,
     };
     match parameters::row(family).bootstrap {
         BootstrapData::CloudConfig | BootstrapData::Autoinstall => Form::CloudConfig,

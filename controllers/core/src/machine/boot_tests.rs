@@ -81,6 +81,30 @@ fn without_a_config_url_the_bootstrap_data_is_delivered_in_the_form_that_the_sys
 }
 
 #[test]
+fn a_machine_boots_from_the_network_in_three_ways() {
+    for (mode, method) in
+        [("iPXE", BootMethod::Ipxe), ("PXE", BootMethod::PXE), ("HTTPBoot", BootMethod::HTTPBoot)]
+    {
+        let spec = json!({
+            "provisioningMode": mode, "kernel": "http://x/k", "initramfs": "http://x/i", "osFamily": "flatcar",
+        });
+        let order = ordered(spec.clone(), ON).unwrap();
+        let boot = boot_of(&order);
+        assert_eq!((boot.method, boot.kernel.as_deref()), (method, Some("http://x/k")));
+        assert!(
+            boot.kernel_args.contains(&"ignition.config.url={{configURL}}/ignition".to_owned()),
+            "{boot:?}"
+        );
+        assert_eq!((order.bootstrap, order.parameters_by), (Some(Form::Ignition), None), "{mode}");
+        assert!(order.is_from_network() && order.instructions.boot_iso_source.is_none());
+        assert!(ordered(spec, Delivery::Off).unwrap_err().contains("--boot-url"));
+    }
+    let registry = json!({"provisioningMode": "iPXE", "imageURL": "oci://r.example.org/os:1"});
+    let order = ordered(registry, ON).unwrap();
+    assert_eq!((order.instructions.image(), order.bootstrap), (Some("oci://r.example.org/os:1"), None));
+}
+
+#[test]
 fn what_cannot_be_carried_out_says_what_to_write_instead() {
     let remote = |more: Value| {
         let mut spec = json!({"provisioningMode": "RemoteConfig", "imageURL": ISO});
@@ -91,10 +115,11 @@ fn what_cannot_be_carried_out_says_what_to_write_instead() {
         (json!({"provisioningMode": "PreBakedISO", "imageURL": "file:///y.iso"}), "web server"),
         (json!({"provisioningMode": "PreBakedISO", "imageURL": "oci://x/y"}), "http://"),
         (json!({"provisioningMode": "PreBakedISO"}), "imageURL is missing"),
-        (json!({"provisioningMode": "iPXE", "kernel": "http://x/k"}), "PreBakedISO or RemoteConfig"),
-        (json!({"provisioningMode": "PXE", "kernel": "http://x/k"}), "PreBakedISO or RemoteConfig"),
-        (json!({"provisioningMode": "HTTPBoot", "kernel": "http://x/k"}), "PreBakedISO or RemoteConfig"),
-        (json!({"provisioningMode": "DiskImage", "imageURL": ISO}), "PreBakedISO or RemoteConfig"),
+        (json!({"provisioningMode": "iPXE", "imageURL": ISO}), "is none of these"),
+        (json!({"provisioningMode": "PXE"}), "Nothing to boot"),
+        (json!({"provisioningMode": "iPXE", "imageURL": "http://x/os.efi", "bootMode": "Legacy"}), "UEFI"),
+        (json!({"provisioningMode": "iPXE", "kernel": "http://x/k", "osFamily": "debian"}), "a preseed file"),
+        (json!({"provisioningMode": "DiskImage", "imageURL": ISO}), "PreBakedISO, RemoteConfig or iPXE"),
         (remote(json!({})), "osFamily is missing"),
         (remote(json!({"osFamily": "debian"})), "Set configURL to a preseed file"),
         (remote(json!({"osFamily": "rhel"})), "Set configURL to a kickstart file"),

@@ -60,6 +60,7 @@ pub fn wanting(
         requirements: machine.spec.hardware_requirements.clone(),
         zone: owner.and_then(|owner| owner.spec.failure_domain.clone()),
         parameters_by: order.and_then(|order| order.parameters_by),
+        from_network: order.is_some_and(Order::is_from_network),
         reservation: None,
     }
 }

@@ -65,6 +65,7 @@ fn candidate(at: usize, host: &Host) -> Candidate<'static> {
         size: Size::default(),
         architecture: None,
         parameters_by: BootParameterMechanism::default(),
+        has_boot_mac: true,
         last_owner: None,
         claim: ClaimFields {
             consumer: host.consumer.map(|reference| &REFERENCES[&(reference.who, reference.uid)]),
@@ -92,6 +93,7 @@ fn wish(who: usize) -> Wish<'static> {
         requirements: None,
         zone: None,
         parameters_by: None,
+        from_network: false,
         reservation: ReservationRule::Unreserved,
     }
 }

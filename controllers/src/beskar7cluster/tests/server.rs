@@ -105,6 +105,8 @@ impl MockApiServer {
             templates: Cache::of(vec![]),
             owner_machines: Cache::of(vec![]),
             owner_clusters: Cache::of(vec![owner]),
+            boot_configurations: Cache::empty(),
+            reservations: Cache::empty(),
             policies: Cache::empty(),
             tenancy: Tenancy::new(Cache::of(Vec::new()), Cache::of(Vec::new())),
         };

@@ -1,0 +1,191 @@
+//! What machines that boot from the network fetch: files behind URLs, and the parts of images in OCI registries. Each is
+//! pinned to one content, read by range through the same client and cache as images, and compared with its digest where
+//! there is one. Nothing here knows who fetches it.
+
+mod architecture;
+mod artifact;
+mod boot_image;
+mod digest;
+mod error;
+mod layers;
+mod located;
+mod manifest;
+mod memory;
+mod reference;
+mod resolve;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use url::Url;
+
+pub use self::architecture::Architecture;
+pub use self::artifact::Artifact;
+use self::artifact::Verified;
+pub use self::boot_image::BootImage;
+pub use self::digest::{Algorithm, Digest, DigestError};
+pub use self::error::ArtifactError;
+pub use self::located::{Blob, Located};
+use self::memory::Memory;
+use self::reference::Version;
+pub use self::reference::{Reference, ReferenceError, Repository};
+use self::resolve::Resolve;
+use crate::upstream::{Registry, Upstreams, shown};
+
+/// How many opened artifacts are remembered.
+const OPENED: usize = 1024;
+/// How many images, and how many repositories' tokens.
+const IMAGES: usize = 256;
+const REPOSITORIES: usize = 256;
+/// How long an image is taken for granted: the registry may lose it.
+const FRESH: Duration = Duration::from_secs(300);
+
+/// What an image was found to be: by its repository, the digest of what its reference stands for, and architecture.
+type Images = Memory<(Repository, Digest, Architecture), BootImage>;
+
+/// Finds artifacts, and remembers what it found. Clone it: all clones remember together.
+#[derive(Clone)]
+pub struct Artifacts {
+    upstreams: Upstreams,
+    opened: Arc<Memory<Located, Artifact>>,
+    images: Arc<Images>,
+    registries: Arc<Memory<Repository, Arc<Registry>>>,
+    verified: Arc<Verified>,
+}
+
+impl Artifacts {
+    /// Reads by these.
+    #[must_use]
+    pub fn new(upstreams: Upstreams) -> Self {
+        Self {
+            upstreams,
+            opened: Arc::new(Memory::new(OPENED)),
+            images: Arc::new(Memory::new(IMAGES)),
+            registries: Arc::new(Memory::new(REPOSITORIES)),
+            verified: Arc::new(Verified::new()),
+        }
+    }
+
+    /// A file at an http(s) URL, as it is now. The URL may end in `#sha256=` and hexadecimal digits (also `sha512`,
+    /// `md5`): then its content must have that digest.
+    ///
+    /// # Errors
+    /// The URL can't be read or may not be asked, its server does not answer, or what it answers can't be pinned or read
+    /// in parts.
+    pub async fn file(&self, url: &str) -> Result<Artifact, ArtifactError> {
+        let digest = match Url::parse(url) {
+            Ok(parsed) => parsed
+                .fragment()
+                .map(Digest::of_fragment)
+                .transpose()
+                .map_err(|why| ArtifactError::Digest { what: shown(&parsed), why })?,
+            // Opening it says what is wrong.
+            Err(_) => None,
+        };
+        let upstream = self.upstreams.open(url).await?;
+        let located = Located::Url(url.to_owned());
+        let artifact = Artifact::new(located.clone(), upstream, digest, self.verified.clone());
+        self.opened.put(located, artifact.clone());
+        Ok(artifact)
+    }
+
+    /// What an image in an OCI registry holds for an architecture: all of its parts are there, and none was read yet.
+    ///
+    /// # Errors
+    /// The reference can't be read, the registry does not give the image or one of its parts, or the image is not one
+    /// that machines boot from.
+    pub async fn image(
+        &self,
+        reference: &str,
+        architecture: Architecture,
+    ) -> Result<BootImage, ArtifactError> {
+        let image: Reference = reference.parse().map_err(ArtifactError::Reference)?;
+        let known = |digest: &Digest| {
+            self.images.recent(&(image.repository().clone(), digest.clone(), architecture), FRESH)
+        };
+        if let Version::Digest(digest) = image.version()
+            && let Some(known) = known(digest)
+        {
+            return Ok(known);
+        }
+        let registry = self.registry(image.repository())?;
+        let resolve = Resolve { registry: &registry, image: &image, architecture };
+        let top = resolve.top().await?;
+        if let Some(known) = known(&top.digest) {
+            return Ok(known);
+        }
+        let key = (image.repository().clone(), top.digest.clone(), architecture);
+        let found = self.assemble(&resolve, top).await?;
+        self.images.put(key, found.clone());
+        Ok(found)
+    }
+
+    /// The very content of a pin, for whoever serves it. What was opened before costs nothing, whether its server answers
+    /// now or not.
+    ///
+    /// # Errors
+    /// It can't be opened, or another content is there now.
+    pub async fn pinned(&self, what: &Located, pin: &str) -> Result<Artifact, ArtifactError> {
+        if let Some(artifact) = self.opened.get(what)
+            && artifact.pin() == pin
+        {
+            return Ok(artifact);
+        }
+        let artifact = self.open(what).await?;
+        if artifact.pin() == pin {
+            return Ok(artifact);
+        }
+        let (what, now) = (what.to_string(), artifact.pin().to_owned());
+        Err(ArtifactError::Replaced { what, pin: pin.to_owned(), now })
+    }
+
+    async fn blob(&self, blob: &Blob) -> Result<Artifact, ArtifactError> {
+        self.blob_from(&self.registry(&blob.repository)?, blob).await
+    }
+
+    async fn blob_from(&self, registry: &Arc<Registry>, blob: &Blob) -> Result<Artifact, ArtifactError> {
+        let upstream = self.upstreams.open_blob(registry, blob.digest.to_string(), blob.size).await?;
+        let located = Located::Blob(blob.clone());
+        let digest = Some(blob.digest.clone());
+        let artifact = Artifact::new(located.clone(), upstream, digest, self.verified.clone());
+        self.opened.put(located, artifact.clone());
+        Ok(artifact)
+    }
+
+    /// A repository, with the token that it may have given before.
+    fn registry(&self, repository: &Repository) -> Result<Arc<Registry>, ArtifactError> {
+        let base = repository.base(self.upstreams.allows_loopback()).map_err(ArtifactError::Reference)?;
+        let new = || self.upstreams.registry(&base, repository.name());
+        Ok(self.registries.get_or_put(repository.clone(), new))
+    }
+
+    async fn open(&self, what: &Located) -> Result<Artifact, ArtifactError> {
+        match what {
+            Located::Url(url) => self.file(url).await,
+            Located::Blob(blob) => self.blob(blob).await,
+        }
+    }
+}
+
+/// Whether an image is a file behind a URL; else it is the reference of one in a registry.
+#[must_use]
+pub fn is_url(image: &str) -> bool {
+    let begins =
+        |scheme: &str| image.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme));
+    begins("http://") || begins("https://")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_told_from_references() {
+        for url in ["http://a.test/x", "https://a.test/x", "HTTPS://a.test/x", "http://"] {
+            assert!(is_url(url), "{url}");
+        }
+        for reference in ["foo:latest", "oci://a.test/x", "http:5000/x", "https", "", "\u{e9}://a.test/x"] {
+            assert!(!is_url(reference), "{reference}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! What machines fetch to boot from the network: found where it is, checked once, and found again for who serves it.
+
+use beskar7_api::{
+    HostBootConfiguration,
+    hardware::Architecture as Hardware,
+    host_boot_configuration::{HostBootConfigurationStatus, ServedArtifact},
+};
+use beskar7_boot::{
+    artifacts::{Architecture, Artifact, ArtifactError, Artifacts, BootImage, Located},
+    delivery::ArtifactName,
+    upstream::Upstreams,
+};
+use beskar7_core::network_boot::{What, what};
+
+/// Why something can't be fetched.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// What is asked for can't be booted.
+    #[error("{0}")]
+    NotBootable(String),
+    /// It is not there, or not what it should be.
+    #[error(transparent)]
+    Artifact(#[from] ArtifactError),
+    /// It is not what it was when the configuration became ready.
+    #[error("there is no such thing in what the configuration names")]
+    NotThere,
+}
+
+impl FetchError {
+    /// Whether trying again may help.
+    #[must_use]
+    pub fn passes(&self) -> bool {
+        match self {
+            Self::Artifact(error) => error.is_passing(),
+            Self::NotBootable(_) | Self::NotThere => false,
+        }
+    }
+}
+
+/// Something that is fetched, by its name.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// Its name.
+    pub name: ArtifactName,
+    /// Its content.
+    pub artifact: Artifact,
+}
+
+/// All that a configuration has its host fetch.
+#[derive(Debug, Clone, Default)]
+pub struct Whole {
+    /// Its parts, in the order in which a loader fetches them.
+    pub parts: Vec<Part>,
+    /// The digest of the manifest, for an image in a registry.
+    pub image_digest: Option<String>,
+    /// The kernel parameters that the image wants.
+    pub command_line: Option<String>,
+}
+
+/// Finds what is fetched; cheap to clone.
+#[derive(Clone)]
+pub struct Fetched(Artifacts);
+
+impl Fetched {
+    /// By these.
+    #[must_use]
+    pub fn new(upstreams: Upstreams) -> Self {
+        Self(Artifacts::new(upstreams))
+    }
+
+    /// Finds all that a configuration names, as it is now, and compares it with the digests that are given.
+    ///
+    /// # Errors
+    /// It can't be booted, does not answer, or is not what it should be.
+    pub async fn check(
+        &self,
+        configuration: &HostBootConfiguration,
+        architecture: Hardware,
+    ) -> Result<Whole, FetchError> {
+        let whole = match what(&configuration.spec).map_err(FetchError::NotBootable)? {
+            None => return Ok(Whole::default()),
+            Some(What::Registry(reference)) => self.image(reference, architecture).await?,
+            Some(What::Program(url)) => {
+                Whole { parts: vec![self.file(ArtifactName::Program, url).await?], ..Whole::default() }
+            }
+            Some(What::Kernel { kernel, initramfs }) => {
+                let mut parts = vec![self.file(ArtifactName::Kernel, kernel).await?];
+                if let Some(url) = initramfs {
+                    parts.push(self.file(ArtifactName::Initramfs(0), url).await?);
+                }
+                Whole { parts, ..Whole::default() }
+            }
+        };
+        for part in &whole.parts {
+            part.artifact.verify().await?;
+        }
+        Ok(whole)
+    }
+
+    /// What is served under a name, if it is still what it was when the configuration became ready.
+    ///
+    /// # Errors
+    /// It is not, or can't be had.
+    pub async fn get(
+        &self,
+        configuration: &HostBootConfiguration,
+        name: ArtifactName,
+        architecture: Hardware,
+    ) -> Result<Artifact, FetchError> {
+        let status = configuration.status.as_ref().ok_or(FetchError::NotThere)?;
+        let pin =
+            served(status, name).and_then(|served| served.pin.as_deref()).ok_or(FetchError::NotThere)?;
+        let url = match what(&configuration.spec).map_err(FetchError::NotBootable)? {
+            Some(What::Registry(reference)) => {
+                let exact = exact(reference, status.image_digest.as_deref());
+                let image = self.0.image(&exact, of(architecture)).await?;
+                let part =
+                    parts(image).into_iter().find(|part| part.name == name && part.artifact.pin() == pin);
+                return part.map(|part| part.artifact).ok_or(FetchError::NotThere);
+            }
+            Some(What::Program(url)) if name == ArtifactName::Program => url,
+            Some(What::Kernel { kernel, .. }) if name == ArtifactName::Kernel => kernel,
+            Some(What::Kernel { initramfs: Some(url), .. }) if name == ArtifactName::Initramfs(0) => url,
+            Some(What::Program(_) | What::Kernel { .. }) | None => return Err(FetchError::NotThere),
+        };
+        Ok(self.0.pinned(&Located::Url(url.to_owned()), pin).await?)
+    }
+
+    async fn file(&self, name: ArtifactName, url: &str) -> Result<Part, ArtifactError> {
+        Ok(Part { name, artifact: self.0.file(url).await? })
+    }
+
+    async fn image(&self, reference: &str, architecture: Hardware) -> Result<Whole, FetchError> {
+        let image = self.0.image(reference, of(architecture)).await?;
+        let (image_digest, command_line) = (Some(image.digest.clone()), image.command_line.clone());
+        let parts = parts(image);
+        let starts = |part: &Part| matches!(part.name, ArtifactName::Kernel | ArtifactName::Program);
+        if !parts.iter().any(starts) {
+            let why = "The image holds neither a kernel nor an EFI program".to_owned();
+            return Err(FetchError::NotBootable(why));
+        }
+        Ok(Whole { parts, image_digest, command_line })
+    }
+}
+
+/// What is said to be served under a name.
+pub(super) fn served(status: &HostBootConfigurationStatus, name: ArtifactName) -> Option<&ServedArtifact> {
+    let name = name.to_string();
+    status.artifacts.iter().find(|served| served.name == name)
+}
+
+/// In the order in which a loader fetches them.
+fn parts(image: BootImage) -> Vec<Part> {
+    let BootImage { kernel, initramfs, root, program, .. } = image;
+    let initramfs = initramfs.into_iter().zip(0_u8..);
+    let named = |name| move |artifact| Part { name, artifact };
+    let mut parts: Vec<Part> = kernel.map(named(ArtifactName::Kernel)).into_iter().collect();
+    parts
+        .extend(initramfs.map(|(artifact, number)| Part { name: ArtifactName::Initramfs(number), artifact }));
+    parts.extend(program.map(named(ArtifactName::Program)));
+    parts.extend(root.map(named(ArtifactName::Root)));
+    parts
+}
+
+const fn of(architecture: Hardware) -> Architecture {
+    match architecture {
+        Hardware::Amd64 => Architecture::Amd64,
+        Hardware::Arm64 => Architecture::Arm64,
+    }
+}
+
+/// The very image that was found, whatever its tag stands for by now.
+fn exact(reference: &str, digest: Option<&str>) -> String {
+    match digest.filter(|_| !reference.contains('@')) {
+        Some(digest) => format!("{reference}@{digest}"),
+        None => reference.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_that_was_found_is_named_by_its_digest() {
+        for (reference, digest, expected) in [
+            ("foo:latest", Some("sha256:0"), "foo:latest@sha256:0"),
+            ("oci://r/foo@sha256:1", Some("sha256:0"), "oci://r/foo@sha256:1"),
+            ("foo", None, "foo"),
+        ] {
+            assert_eq!(exact(reference, digest), expected);
+        }
+    }
+}

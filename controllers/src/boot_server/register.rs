@@ -1,0 +1,200 @@
+//! What machines are told by DHCP: by their reservations, and by what their hosts boot now.
+
+use std::{
+    collections::HashMap,
+    net::Ipv4Addr,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use beskar7_api::{DHCPReservation, PhysicalHost, labels};
+use beskar7_boot::{
+    artifacts::is_url,
+    delivery::ArtifactName,
+    dhcp::{Addressing, Asked, Boot, Counted, Kind, Loader, Mac, Register, Reservation},
+};
+use beskar7_core::{
+    claim::told_to_boot,
+    network_boot::{CAPABILITY, Told, belongs_to, told},
+};
+use kube::ResourceExt as _;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_util::sync::CancellationToken;
+
+use super::{Links, hearing::Hearing, sightings::Sightings, witness::Witness};
+use crate::{
+    caches::Caches,
+    diagnostics::Metrics,
+    watch::{Cache, Key, key},
+};
+
+/// How long an address may be kept, where a reservation does not say.
+const LEASE: Duration = Duration::from_secs(3600);
+
+/// Of several reservations of one address, the one that is answered: the oldest.
+pub(crate) fn first_of(
+    reservations: impl IntoIterator<Item = Arc<DHCPReservation>>,
+) -> Option<Arc<DHCPReservation>> {
+    reservations.into_iter().min_by_key(|found| {
+        let created = found.metadata.creation_timestamp.as_ref().map(|time| time.0);
+        (created, key(found.as_ref()))
+    })
+}
+
+/// Which machines are known; cheap to clone.
+#[derive(Clone)]
+pub(super) struct Machines {
+    pub(super) links: Links,
+    pub(super) hosts: Cache<PhysicalHost>,
+    pub(super) reservations: Cache<DHCPReservation>,
+    pub(super) hearing: Hearing,
+    pub(super) witness: Witness,
+    pub(super) sightings: Sightings,
+    pub(super) metrics: Metrics,
+    known: Arc<RwLock<Known>>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// Those who have an address.
+    of_mac: HashMap<Mac, Vec<Key>>,
+    mac_of: HashMap<Key, Mac>,
+}
+
+impl Machines {
+    pub(super) fn new(
+        links: Links,
+        caches: &Caches,
+        (hearing, witness, sightings): (Hearing, Witness, Sightings),
+        metrics: Metrics,
+    ) -> Self {
+        let (hosts, reservations) = (caches.hosts.clone(), caches.reservations.clone());
+        Self { links, hosts, reservations, hearing, witness, sightings, metrics, known: Arc::default() }
+    }
+
+    /// Keeps them current until `stop`.
+    pub(super) async fn follow(self, mut changes: UnboundedReceiver<Key>, stop: CancellationToken) {
+        while let Some(Some(key)) = stop.run_until_cancelled(changes.recv()).await {
+            self.saw(key);
+        }
+    }
+
+    fn saw(&self, key: Key) {
+        let mac = self.reservations.get(&key).and_then(|found| Mac::parse(&found.spec.host_mac));
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let before = match mac {
+            Some(mac) => known.mac_of.insert(key.clone(), mac),
+            None => known.mac_of.remove(&key),
+        };
+        if before == mac {
+            return;
+        }
+        if let Some(before) = before
+            && let Some(keys) = known.of_mac.get_mut(&before)
+        {
+            keys.retain(|other| *other != key);
+            if keys.is_empty() {
+                known.of_mac.remove(&before);
+            }
+        }
+        if let Some(mac) = mac {
+            known.of_mac.entry(mac).or_default().push(key);
+        }
+    }
+
+    fn found(&self, mac: Mac) -> Option<Arc<DHCPReservation>> {
+        let keys = {
+            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+            known.of_mac.get(&mac).cloned()?
+        };
+        let all = keys.iter().filter_map(|key| self.reservations.get(key));
+        first_of(all.filter(|found| found.metadata.deletion_timestamp.is_none()))
+    }
+
+    fn host_of(&self, reservation: &DHCPReservation) -> Option<Arc<PhysicalHost>> {
+        let (namespace, _) = key(reservation);
+        self.hosts.get(&(namespace, reservation.spec.host_ref.name.clone()))
+    }
+
+    /// What the machine of a reservation boots now.
+    fn boot(&self, reservation: &DHCPReservation) -> Boot {
+        let Some(parameters) = &reservation.spec.pxe_boot_parameters else { return Boot::Disk };
+        if !parameters.contains(CAPABILITY) {
+            // Somebody wrote it down: it is told as it is.
+            return Boot::Script { script: parameters.clone(), program: None };
+        }
+        let (Some(claim), Some(host)) =
+            (reservation.labels().get(labels::CLAIM_ID), self.host_of(reservation))
+        else {
+            return Boot::Disk;
+        };
+        if !belongs_to(&reservation.metadata, &host, claim) {
+            return Boot::Disk;
+        }
+        match told(&host, claim, |word| self.hearing.has_heard(&host, claim, word)) {
+            Told::Disk => Boot::Disk,
+            Told::Network => {
+                let is_program = told_to_boot(&host).is_some_and(|image| {
+                    is_url(image) && host.spec.boot.as_ref().is_some_and(|boot| boot.kernel.is_none())
+                });
+                let program = is_program.then(|| self.links.artifact(claim, ArtifactName::Program));
+                Boot::Script { script: self.links.script(claim), program }
+            }
+        }
+    }
+}
+
+impl Register for Machines {
+    fn reservation(&self, mac: Mac) -> Option<Reservation> {
+        let found = self.found(mac)?;
+        Some(Reservation { mac, addressing: addressing(&found), boot: self.boot(&found) })
+    }
+
+    fn asked(&self, asked: &Asked) {
+        let Some(reservation) = self.found(asked.mac) else { return };
+        self.sightings.asked(&reservation, asked);
+        let claim = reservation.labels().get(labels::CLAIM_ID);
+        if let (Some(claim), Some(host)) = (claim, self.host_of(&reservation)) {
+            let (reason, note) = said(asked);
+            self.witness.saw(&host, claim, reason, note);
+        }
+    }
+
+    fn counted(&self, what: Counted) {
+        self.metrics.dhcp_counted(what);
+    }
+}
+
+fn said(asked: &Asked) -> (&'static str, String) {
+    let who = match asked.client.loader {
+        Loader::Pxe => "Its firmware (PXE)",
+        Loader::Http => "Its firmware (HTTP boot)",
+        Loader::Ipxe { .. } => "iPXE",
+        Loader::System => "What runs on it",
+    };
+    let told = if asked.boot { "was told what to boot" } else { "was told nothing to boot" };
+    let asks = match asked.kind {
+        Kind::Discover | Kind::Request => "asked for an address",
+        Kind::Inform => "asked what to boot",
+        Kind::Release => "gave its address back",
+        Kind::Decline => "refused its address: somebody else has it",
+    };
+    ("AskedForAddress", format!("{who} {asks} with {}, and {told}", asked.mac))
+}
+
+fn addressing(reservation: &DHCPReservation) -> Option<Addressing> {
+    let spec = &reservation.spec;
+    let parse = |text: &String| text.parse::<Ipv4Addr>().ok();
+    Some(Addressing {
+        address: spec.ip_address.as_ref().and_then(parse)?,
+        prefix: spec.prefix.and_then(|prefix| u8::try_from(prefix).ok())?,
+        gateway: spec.gateway.as_ref().and_then(parse),
+        name_servers: spec.dns.iter().filter_map(parse).collect(),
+        time_servers: spec.ntp.iter().filter_map(parse).collect(),
+        host_name: spec.hostname.clone(),
+        lease: spec
+            .lease_seconds
+            .and_then(|seconds| u64::try_from(seconds).ok())
+            .map_or(LEASE, Duration::from_secs),
+    })
+}

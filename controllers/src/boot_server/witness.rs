@@ -1,0 +1,81 @@
+//! Tells people what a machine was seen to do while it boots: "why does it not boot" has an answer in `kubectl describe`.
+//!
+//! Each thing is told once for each time that a machine is turned on for its claim. What can't be told is lost: nothing
+//! depends on it.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use beskar7_api::PhysicalHost;
+use beskar7_core::{
+    delivery,
+    events::{Event, Severity},
+};
+use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    tell::Recorder,
+    watch::{Key, key},
+};
+
+/// So many are written at once.
+const AT_ONCE: usize = 8;
+/// So many wait to be written; of more, nobody is told.
+const MOST_WAITING: usize = 4096;
+/// So many are remembered as told; then all are forgotten, and each may be told once more.
+const MOST_REMEMBERED: usize = 65_536;
+
+/// What was told of a machine.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Told {
+    host: Key,
+    claim: String,
+    /// When the machine was turned on for it.
+    armed: i64,
+    reason: &'static str,
+    note: String,
+}
+
+/// Tells what is seen; cheap to clone.
+#[derive(Clone)]
+pub(super) struct Witness {
+    recorder: Recorder,
+    told: Arc<Mutex<HashSet<Told>>>,
+    turns: Arc<Semaphore>,
+    tasks: TaskTracker,
+}
+
+impl Witness {
+    pub(super) fn new(recorder: Recorder) -> Self {
+        let (told, tasks) = (Arc::default(), TaskTracker::new());
+        Self { recorder, told, turns: Arc::new(Semaphore::new(AT_ONCE)), tasks }
+    }
+
+    /// Something was seen of the machine of a host. Nothing is told of one that does not boot.
+    pub(super) fn saw(&self, host: &Arc<PhysicalHost>, claim: &str, reason: &'static str, note: String) {
+        let Some(booting) = delivery::booting(host, claim) else { return };
+        let armed = booting.since.as_second();
+        let told =
+            Told { host: key(host.as_ref()), claim: claim.to_owned(), armed, reason, note: note.clone() };
+        if self.tasks.len() >= MOST_WAITING || !self.is_new(told) {
+            return;
+        }
+        let (witness, host) = (self.clone(), host.clone());
+        self.tasks.spawn(async move {
+            let Ok(_turn) = witness.turns.acquire().await else { return };
+            let event = Event { severity: Severity::Normal, reason: reason.to_owned(), note, action: "Boot" };
+            witness.recorder.tell(host.as_ref(), &[event]).await;
+        });
+    }
+
+    fn is_new(&self, told: Told) -> bool {
+        let mut all = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MOST_REMEMBERED {
+            all.clear();
+        }
+        all.insert(told)
+    }
+}

@@ -1,0 +1,83 @@
+//! One look at one reservation: whether its host is there, and whether it is the one that is answered.
+
+use std::{sync::Arc, time::Duration};
+
+use beskar7_api::{DHCPReservation, PhysicalHost};
+use beskar7_core::network_boot::reservation_standing;
+use kube::{Client, runtime::controller::Action};
+
+use super::NAME;
+use crate::{
+    boot_server::first_of,
+    clock,
+    controller::Reconciler,
+    diagnostics::Metrics,
+    retry::Backoffs,
+    upkeep::{UpkeepError, keep},
+    watch::{Cache, Key, key},
+};
+
+/// No reconcile may take longer.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What every reconcile needs.
+pub struct Context {
+    client: Client,
+    metrics: Metrics,
+    hosts: Cache<PhysicalHost>,
+    reservations: Cache<DHCPReservation>,
+    backoffs: Backoffs<Key>,
+}
+
+impl Context {
+    /// For a controller whose writes go through `client`.
+    #[must_use]
+    pub fn new(
+        client: Client,
+        metrics: Metrics,
+        hosts: Cache<PhysicalHost>,
+        reservations: Cache<DHCPReservation>,
+    ) -> Self {
+        Self { client, metrics, hosts, reservations, backoffs: Backoffs::new() }
+    }
+}
+
+impl Reconciler for Context {
+    type Kind = DHCPReservation;
+    type Error = UpkeepError;
+    const NAME: &'static str = NAME;
+    const LIMIT: Duration = LIMIT;
+
+    async fn look(self: Arc<Self>, reservation: Arc<DHCPReservation>) -> Result<Action, UpkeepError> {
+        look(&reservation, &self).await
+    }
+
+    fn forget(&self, key: &Key) {
+        self.backoffs.forget(key);
+    }
+
+    fn backoffs(&self) -> &Backoffs<Key> {
+        &self.backoffs
+    }
+
+    fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+}
+
+async fn look(reservation: &DHCPReservation, context: &Context) -> Result<Action, UpkeepError> {
+    if reservation.metadata.deletion_timestamp.is_some() {
+        return Ok(Action::await_change());
+    }
+    let own = key(reservation);
+    let host = (own.0.clone(), reservation.spec.host_ref.name.clone());
+    let is_there = context.hosts.get(&host).is_some();
+    let same = context.reservations.all().into_iter().filter(|other| {
+        other.spec.host_mac.eq_ignore_ascii_case(&reservation.spec.host_mac)
+            && other.metadata.deletion_timestamp.is_none()
+    });
+    let first = first_of(same).map(|first| key(first.as_ref())).filter(|first| *first != own);
+    let older = first.map(|(namespace, name)| format!("{namespace}/{name}"));
+    let status = reservation_standing(reservation, is_there, older.as_deref(), clock::now());
+    keep(&context.client, reservation, &status).await
+}

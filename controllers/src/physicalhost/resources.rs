@@ -1,0 +1,136 @@
+//! What is made for a host whose machine boots from the network: its HostBootConfiguration and its DHCPReservation. They
+//! have the host's name, belong to it, bear the claim's ID, and go with the claim.
+
+use beskar7_api::{
+    DHCPReservation, GROUP, HostBootConfiguration, HostClaim, PhysicalHost, VERSION,
+    conditions::host as reasons, labels,
+};
+use beskar7_core::{
+    host::contact::Trouble,
+    network_boot::{belongs_to, readiness, resources},
+};
+use kube::{
+    Api, Client, ResourceExt as _,
+    api::{DeleteParams, PostParams, Preconditions},
+    core::object::HasSpec,
+};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::{boot_server::Presenter, causes::causes, claim::Claimant as _, watch::Cache, write::Writable};
+
+/// Makes and removes them.
+pub(super) struct Resources {
+    client: Client,
+    claims: Cache<HostClaim>,
+}
+
+impl Resources {
+    pub(super) fn new(client: Client, claims: Cache<HostClaim>) -> Self {
+        Self { client, claims }
+    }
+
+    /// Makes them what the host's claim asks for. The machine may be turned on when this says so.
+    pub(super) async fn prepare(
+        &self,
+        host: &PhysicalHost,
+        claim: &str,
+        presenter: &Presenter,
+    ) -> Result<(), Trouble> {
+        let boot = host.spec.boot.clone().unwrap_or_default();
+        let tenants = self.tenants(host);
+        let wanted = resources(host, &boot, tenants.as_deref(), &presenter.links.shown_script())?;
+        let name = host.name_any();
+        let reservation = DHCPReservation::new(&name, wanted.reservation);
+        self.make(reservation, host, claim).await?;
+        let configuration = HostBootConfiguration::new(&name, wanted.configuration);
+        readiness(&self.make(configuration, host, claim).await?)
+    }
+
+    /// Removes what was made for a host, for whichever claim.
+    pub(super) async fn remove(&self, host: &PhysicalHost) -> Result<(), Trouble> {
+        self.remove_one::<DHCPReservation>(host).await.map_err(|error| not_written(&error))?;
+        self.remove_one::<HostBootConfiguration>(host).await.map_err(|error| not_written(&error))
+    }
+
+    /// The tenant's claim that holds a host, if one does.
+    fn tenants(&self, host: &PhysicalHost) -> Option<std::sync::Arc<HostClaim>> {
+        let reference = host.spec.consumer_ref.as_ref()?;
+        (reference.kind.as_deref() == Some(HostClaim::KIND))
+            .then(|| self.claims.get(&(reference.namespace.clone()?, reference.name.clone()?)))?
+    }
+
+    async fn make<K>(&self, wanted: K, host: &PhysicalHost, claim: &str) -> Result<K, Trouble>
+    where
+        K: Writable + HasSpec + Serialize,
+        K::Spec: PartialEq,
+    {
+        let objects: Api<K> = Api::namespaced(self.client.clone(), &host.namespace().unwrap_or_default());
+        let found = objects.get_opt(&host.name_any()).await.map_err(|error| not_written(&error))?;
+        let wanted = labelled(wanted, host, claim);
+        let written = match found {
+            None => objects.create(&PostParams::default(), &wanted).await,
+            Some(found) if belongs_to(found.meta(), host, claim) && found.spec() == wanted.spec() => {
+                return Ok(found);
+            }
+            Some(found) if is_hosts(&found, host) => {
+                let mut wanted = wanted;
+                wanted.meta_mut().resource_version = found.resource_version();
+                objects.replace(&host.name_any(), &PostParams::default(), &wanted).await
+            }
+            Some(_) => {
+                let (kind, name) = (K::kind(&()), host.name_any());
+                return Err(Trouble {
+                    reason: reasons::BOOT_RESOURCES_NOT_WRITTEN,
+                    message: format!(
+                        "The machine is not booted: there is a {kind} {name} that was not made for this host, and is left alone. Rename or delete it"
+                    ),
+                    passes: true,
+                });
+            }
+        };
+        written.map_err(|error| not_written(&error))
+    }
+
+    async fn remove_one<K: Writable>(&self, host: &PhysicalHost) -> Result<(), kube::Error> {
+        let objects: Api<K> = Api::namespaced(self.client.clone(), &host.namespace().unwrap_or_default());
+        let found = objects.get_opt(&host.name_any()).await?;
+        let Some(found) = found.filter(|found| is_hosts(found, host)) else { return Ok(()) };
+        let this_one = Preconditions { uid: found.uid(), resource_version: None };
+        let only_this = DeleteParams { preconditions: Some(this_one), ..DeleteParams::default() };
+        match objects.delete(&host.name_any(), &only_this).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(refusal)) if refusal.is_not_found() => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether something was made here for this very host, for whichever claim.
+fn is_hosts<K: Writable>(object: &K, host: &PhysicalHost) -> bool {
+    object.labels().get(labels::CLAIM_ID).is_some_and(|claim| belongs_to(object.meta(), host, claim))
+}
+
+fn labelled<K: Writable>(mut object: K, host: &PhysicalHost, claim: &str) -> K {
+    let metadata = object.meta_mut();
+    metadata.namespace = host.namespace();
+    let owner = json!([{
+        "apiVersion": format!("{GROUP}/{VERSION}"), "kind": "PhysicalHost",
+        "name": host.name_any(), "uid": host.metadata.uid,
+    }]);
+    metadata.owner_references = serde_json::from_value(owner).ok();
+    // Whoever looks after the host looks after these.
+    let filter = host.labels().get(labels::WATCH_FILTER).cloned();
+    let filter = filter.map(|value| (labels::WATCH_FILTER.to_owned(), value));
+    metadata.labels =
+        Some(filter.into_iter().chain([(labels::CLAIM_ID.to_owned(), claim.to_owned())]).collect());
+    object
+}
+
+fn not_written(error: &kube::Error) -> Trouble {
+    Trouble {
+        reason: reasons::BOOT_RESOURCES_NOT_WRITTEN,
+        message: format!("What the host needs to boot from the network can't be written: {}", causes(error)),
+        passes: true,
+    }
+}
