@@ -15,8 +15,6 @@ mod claim;
 mod desk;
 #[path = "network_boot/from_disk.rs"]
 mod from_disk;
-#[path = "network_boot/http.rs"]
-mod http;
 #[path = "network_boot/plane.rs"]
 mod plane;
 #[path = "network_boot/register.rs"]

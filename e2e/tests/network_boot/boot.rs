@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use beskar7_boot::capability::Purpose;
-use beskar7_boot::delivery::Learned;
+use beskar7_boot::delivery::{ArtifactName, Learned};
 use beskar7_boot::dhcp::Loader;
 use beskar7_e2e::isos::{Isos, Layout};
 use beskar7_e2e::vm::{Console, Hardware, Start, Vm};
 use beskar7_e2e::wait;
 use ring::digest::{SHA256, digest};
 
+use super::claim::Starts;
 use super::desk::USER_DATA;
 use super::servers::Servers;
 
@@ -50,14 +51,29 @@ pub async fn calls_home(console: &Console, servers: &Servers) -> Result<()> {
     let parameters = console.said("cmdline")?.with_context(|| format!("no parameters: {lines:#?}"))?;
     let seed = servers.desk.claim.seed();
     ensure!(parameters.split_whitespace().any(|word| word == seed), "{seed} is not among {parameters}");
-    let expected =
-        [(Purpose::Configuration, Learned::ConfigurationRead), (Purpose::PhoneHome, Learned::CalledHome)];
+    let expected = learned(servers.desk.claim.starts);
     wait::until_true("a call home", LIMIT, || async {
         let learned = servers.desk.learned();
         Ok(if learned == expected { Ok(()) } else { Err(format!("{learned:?}")) })
     })
     .await?;
     Ok(())
+}
+
+/// What is learned of a machine until it has called home, in its order, and by which of its capabilities.
+fn learned(starts: Starts) -> Vec<(Purpose, Learned)> {
+    let fetched = |artifact, last| (Purpose::Media, Learned::Fetched { artifact, last });
+    let script = (Purpose::Media, Learned::ScriptRead);
+    let kernel = [script, fetched(ArtifactName::Kernel, false), fetched(ArtifactName::Initramfs(0), true)];
+    let mut learned = match starts {
+        Starts::Kernel => kernel.to_vec(),
+        Starts::KernelByAnotherIpxe => [script].into_iter().chain(kernel).collect(),
+        Starts::Program => vec![fetched(ArtifactName::Program, true)],
+        Starts::Disk => vec![script],
+    };
+    learned.push((Purpose::Configuration, Learned::ConfigurationRead));
+    learned.push((Purpose::PhoneHome, Learned::CalledHome));
+    learned
 }
 
 /// What runs on a machine, one after the other, as it asked for addresses.

@@ -1,13 +1,14 @@
 //! What there is for the one machine over HTTP: its script, what that fetches, its configuration, and its call home.
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
 use beskar7_boot::capability::{Capability, Purpose};
-use beskar7_boot::delivery::{self, Configuration, Counted, Learned, Medium, MediumName, MetaData, Refusal};
+use beskar7_boot::delivery::{
+    self, ArtifactName, Configuration, Counted, Learned, Medium, MediumName, MetaData, Refusal, Telling,
+};
 use beskar7_boot::tftp::Files;
 use beskar7_e2e::isos::Isos;
 use bytes::Bytes;
@@ -22,8 +23,9 @@ pub const USER_DATA: &str = "#cloud-config\nwrite_files:\n  - path: /etc/b7\n   
 /// The desk.
 pub struct Desk {
     pub claim: Claim,
-    /// What is booted, by its names.
-    artifacts: BTreeMap<&'static str, Bytes>,
+    kernel: Bytes,
+    initramfs: Bytes,
+    program: Bytes,
     loaders: Files,
     /// How often the script was read.
     reads: AtomicU32,
@@ -34,12 +36,15 @@ impl Desk {
     pub async fn new(isos: &Isos, claim: Claim, loaders: Files) -> Result<Self> {
         let parameters = claim.parameters();
         let program = isos.program(&parameters.each_ref().map(String::as_str)).await?;
-        let artifacts = BTreeMap::from([
-            ("kernel", read(&isos.installed().kernel)?),
-            ("initramfs", read(&isos.initramfs().await?)?),
-            ("program.efi", read(&program)?),
-        ]);
-        Ok(Self { claim, artifacts, loaders, reads: AtomicU32::new(0), learned: Mutex::default() })
+        Ok(Self {
+            claim,
+            kernel: read(&isos.installed().kernel)?,
+            initramfs: read(&isos.initramfs().await?)?,
+            program: read(&program)?,
+            loaders,
+            reads: AtomicU32::new(0),
+            learned: Mutex::default(),
+        })
     }
 
     /// What was learned of the machine, in its order, and by which of its capabilities.
@@ -47,18 +52,18 @@ impl Desk {
         self.learned.lock().unwrap().clone()
     }
 
-    pub fn script(&self, capability: &Capability) -> Result<String, Refusal> {
-        self.open(capability, Purpose::Media)?;
-        Ok(self.claim.script(self.reads.fetch_add(1, Ordering::Relaxed) == 0))
-    }
-
-    pub fn artifact(&self, capability: &Capability, name: &str) -> Result<Bytes, Refusal> {
-        self.open(capability, Purpose::Media)?;
-        self.artifacts.get(name).cloned().ok_or(Refusal::Nothing)
-    }
-
-    pub fn loader(&self, name: &str) -> Option<Bytes> {
-        self.loaders.get(name)
+    fn artifact(&self, name: MediumName<'_>) -> Result<Medium, Refusal> {
+        let (artifact, content, last) = match name {
+            MediumName::Artifact(artifact @ ArtifactName::Kernel) => (artifact, &self.kernel, false),
+            MediumName::Artifact(artifact @ ArtifactName::Initramfs(0)) => (artifact, &self.initramfs, true),
+            MediumName::Artifact(artifact @ ArtifactName::Program) => (artifact, &self.program, true),
+            MediumName::Artifact(ArtifactName::Initramfs(_) | ArtifactName::Root)
+            | MediumName::Image { .. }
+            | MediumName::Volume { .. } => return Err(Refusal::Nothing),
+        };
+        let length = content.len() as u64;
+        let telling = Telling { parts: vec![length - 1..length], says: Learned::Fetched { artifact, last } };
+        Ok(Medium { source: Arc::new(content.clone()), etag: artifact.to_string(), telling: Some(telling) })
     }
 
     fn open(&self, capability: &Capability, purpose: Purpose) -> Result<(), Refusal> {
@@ -95,8 +100,22 @@ impl delivery::Desk for Desk {
         async { answer }.boxed()
     }
 
-    fn medium<'a>(&'a self, _: &'a Capability, _: MediumName<'a>) -> BoxFuture<'a, Result<Medium, Refusal>> {
-        async { Err(Refusal::Nothing) }.boxed()
+    fn medium<'a>(
+        &'a self,
+        capability: &'a Capability,
+        name: MediumName<'a>,
+    ) -> BoxFuture<'a, Result<Medium, Refusal>> {
+        let answer = self.open(capability, Purpose::Media).and_then(|()| self.artifact(name));
+        async { answer }.boxed()
+    }
+
+    fn script(&self, capability: &Capability) -> Result<String, Refusal> {
+        self.open(capability, Purpose::Media)?;
+        Ok(self.claim.script(self.reads.fetch_add(1, Ordering::Relaxed) == 0))
+    }
+
+    fn loader(&self, name: &str) -> Option<Bytes> {
+        self.loaders.get(name)
     }
 
     fn may_call_home(&self, capability: &Capability) -> bool {

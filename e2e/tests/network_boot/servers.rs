@@ -1,10 +1,11 @@
 //! The boot crate's servers on a segment of the laboratory: DHCP, TFTP and HTTP, for one machine.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use beskar7_boot::dhcp::{self, Addressing, Boot, Mac, Mode};
+use beskar7_boot::server;
 use beskar7_boot::tftp::{self, Files, Ports, Watcher};
 use beskar7_e2e::isos::Isos;
 use beskar7_e2e::lab::{Lab, Segment};
@@ -12,7 +13,6 @@ use bytes::Bytes;
 
 use super::claim::{Claim, Starts};
 use super::desk::Desk;
-use super::http;
 use super::register::{Known, Sent};
 
 /// The servers' address.
@@ -61,7 +61,9 @@ impl Servers {
         let files = files(lab)?;
         let sent = serve_tftp(files.clone(), ports)?;
         let desk = Arc::new(Desk::new(isos, claim, files).await?);
-        http::serve(SocketAddrV4::new(ADDRESS, HTTP), Arc::clone(&desk)).await?;
+        let listener = TcpListener::bind((ADDRESS, HTTP))?;
+        listener.set_nonblocking(true)?;
+        tokio::spawn(server::serve(listener, desk.clone(), None, Default::default()));
         Ok(Self { known, desk, sent })
     }
 }
