@@ -61,8 +61,9 @@ impl Desk {
             | MediumName::Image { .. }
             | MediumName::Volume { .. } => return Err(Refusal::Nothing),
         };
-        let length = content.len() as u64;
-        let telling = Telling { parts: vec![length - 1..length], says: Learned::Fetched { artifact, last } };
+        let end = content.len() as u64;
+        let last_byte = end - 1..end;
+        let telling = Telling { parts: vec![last_byte], says: Learned::Fetched { artifact, last } };
         Ok(Medium { source: Arc::new(content.clone()), etag: artifact.to_string(), telling: Some(telling) })
     }
 
