@@ -43,6 +43,7 @@ crds: need-rust ## Write config/crd/bases from the Rust types in api/
 fmt: need-rust ## Format the Rust code
 	$(CARGO) fmt --all
 	$(CARGO) fmt --manifest-path redfish/fuzz/Cargo.toml
+	$(CARGO) fmt --manifest-path boot/fuzz/Cargo.toml
 
 .PHONY: clean
 clean: ## Remove target/, out/ and the built book; the cache of `tools` stays
@@ -62,6 +63,7 @@ test: need-rust ## All checks and tests that a change must pass
 lint: need-rust ## Formatting and clippy; the decision crate also by itself
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path redfish/fuzz/Cargo.toml --check
+	$(CARGO) fmt --manifest-path boot/fuzz/Cargo.toml --check
 	$(CARGO) clippy $(LOCKED) $(EVERYTHING) --all-targets -- -D warnings
 	$(CARGO) clippy $(LOCKED) -p beskar7-core -- -D warnings
 
@@ -116,7 +118,7 @@ demo-once: release
 	$(CARGO) test $(LOCKED) $(EVERYTHING) --test demo -- --ignored --nocapture
 
 .PHONY: fuzz
-fuzz: need-rust ## Feed the Redfish client with what nobody would send, where cargo-fuzz and a nightly are installed
+fuzz: need-rust ## Feed the Redfish client, DHCP and TFTP with what nobody would send, where cargo-fuzz and a nightly are installed
 	@hack/fuzz
 
 .PHONY: bench-redfish
@@ -127,13 +129,19 @@ bench-redfish: need-rust ## What the Redfish client costs against simulated BMCs
 	  "$$release/bench-redfish" --simulator "$$release/redfish-sim" --out $(OUT)/bench-redfish.md
 
 .PHONY: bench-boot
-bench-boot: bench-ranges bench-configurations ## What images from the boot server cost beside nginx, and 2,000 configurations at once: out/bench-boot*.md
+bench-boot: bench-ranges bench-network bench-configurations ## What the boot server costs: images beside nginx, TFTP beside dnsmasq, DHCP for 5,000 hosts, 2,000 configurations at once: out/bench-boot*.md
 
 .PHONY: bench-ranges
 bench-ranges: need-rust
 	$(CARGO) build $(LOCKED) --release -p beskar7-boot-bench --bins
 	@mkdir -p $(OUT)
 	@"$${CARGO_TARGET_DIR:-target}/release/bench-boot" --out $(OUT)/bench-boot.md
+
+.PHONY: bench-network
+bench-network: need-rust
+	$(CARGO) build $(LOCKED) --release -p beskar7-boot-bench --bins
+	@mkdir -p $(OUT)
+	@"$${CARGO_TARGET_DIR:-target}/release/bench-boot" network --out $(OUT)/bench-boot-network.md
 
 .PHONY: bench-configurations
 bench-configurations: need-rust
@@ -203,7 +211,7 @@ CA_BUNDLE ?=##a PEM file of public CAs to put into the image; empty: none
 STATIC_TARGET ?= $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')##the target of `static`: another architecture, or musl
 E2E_THREADS ?= $(shell cores=$$(nproc); echo $$((cores < 4 ? cores : 4)))##how many integration tests run at once; most start a control plane
 FUZZ_SECONDS ?= 120##how long each target of `fuzz` runs
-FUZZ_TARGETS ?= resource texts##what `fuzz` runs
+FUZZ_TARGETS ?= resource texts dhcp tftp##what `fuzz` runs
 FUZZ_TOOLCHAIN ?= nightly##the toolchain of `fuzz`
 BENCH_FLAGS ?=##what `bench` is told besides: --hosts 100 --claims 50 --rounds 1, --tls
 LEADER_KILLS ?= 20##how often `test-long` kills the leader

@@ -56,10 +56,11 @@ pub fn start(start: &Start<'_>) -> Result<String, ScriptError> {
     Ok(script)
 }
 
-/// Starts what is on the disk: UEFI goes on with its own list, a BIOS has none that iPXE could go back to.
+/// Starts what is on the disk: UEFI goes on with its own list, a BIOS has none that iPXE could go back to. UEFI takes what
+/// ends well for what was wanted, and would wait in its menu for a person: so it ends with an error.
 #[must_use]
 pub fn disk() -> &'static str {
-    "#!ipxe\niseq ${platform} efi && exit 0 ||\nsanboot --no-describe --drive 0x80 || exit 1\n"
+    "#!ipxe\niseq ${platform} efi && exit 1 ||\nsanboot --no-describe --drive 0x80 || exit 1\n"
 }
 
 fn push(script: &mut String, line: &str) {
@@ -115,6 +116,10 @@ mod tests {
 
     #[test]
     fn a_machine_that_is_installed_leaves_ipxe() {
-        assert!(disk().starts_with("#!ipxe\n") && disk().contains("exit 0") && disk().contains("sanboot"));
+        assert!(
+            disk().starts_with("#!ipxe\n")
+                && disk().contains("efi && exit 1 ||")
+                && disk().contains("sanboot")
+        );
     }
 }

@@ -13,6 +13,9 @@ mod datagrams;
 pub mod delivery;
 pub mod dhcp;
 pub mod form;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod ipxe;
 pub mod overlay;
 pub mod ranges;

@@ -29,6 +29,8 @@ mod delivery;
 mod failover;
 #[path = "manager/faults.rs"]
 mod faults;
+#[path = "manager/from_network.rs"]
+mod from_network;
 #[path = "manager/gatekeeper.rs"]
 mod gatekeeper;
 #[path = "manager/handover.rs"]
@@ -43,6 +45,8 @@ mod kills;
 mod life;
 #[path = "manager/machines.rs"]
 mod machines;
+#[path = "manager/network_boot.rs"]
+mod network_boot;
 #[path = "manager/node_links.rs"]
 mod node_links;
 #[path = "manager/owners.rs"]

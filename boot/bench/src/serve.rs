@@ -1,5 +1,6 @@
 //! Our server as a process of its own: one image, from its upstream, through the cache or not, as it is or changed.
 
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -86,17 +87,23 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// Starts it; it listens when this returns.
+    /// Starts one that serves an image; it listens when this returns.
     pub fn start(serve: &Serve) -> Result<Self> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.args(["serve", "--upstream", &serve.upstream]).stdout(Stdio::piped());
+        let mut arguments: Vec<&OsStr> = vec!["--upstream".as_ref(), serve.upstream.as_ref()];
         if let Some(cache) = &serve.cache {
-            command.arg("--cache").arg(cache);
+            arguments.extend(["--cache".as_ref(), cache.as_os_str()]);
         }
         for argument in &serve.arguments {
-            command.arg("--arguments").arg(argument);
+            arguments.extend([OsStr::new("--arguments"), OsStr::new(argument)]);
         }
-        let mut child = command.spawn().context("can't start our own server")?;
+        Self::spawn("serve", &arguments)
+    }
+
+    /// Starts one by the command that this program has for it; it listens when this returns.
+    pub fn spawn(command: &str, arguments: &[&OsStr]) -> Result<Self> {
+        let mut command_line = Command::new(std::env::current_exe()?);
+        command_line.arg(command).args(arguments).stdout(Stdio::piped());
+        let mut child = command_line.spawn().context("can't start our own server")?;
         let output = child.stdout.take().context("our own server has no output")?;
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line)?;

@@ -14,6 +14,9 @@ use nix::{
     },
 };
 
+/// How many bytes may wait to be read.
+const QUEUE: usize = 4 << 20;
+
 /// Where something listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -72,6 +75,8 @@ fn open(place: &Place) -> Result<UdpSocket, Errno> {
     let opened = socket(AddressFamily::Inet, SockType::Datagram, flags, None)?;
     setsockopt(&opened, sockopt::Ipv4PacketInfo, &true)?;
     setsockopt(&opened, sockopt::Broadcast, &true)?;
+    // Racks are turned on at once. The system may give less: then some of them ask twice.
+    let _less = setsockopt(&opened, sockopt::RcvBuf, &QUEUE);
     if let Some(interface) = &place.interface {
         // A name that is too long would be cut, and might then be another one's.
         if_nametoindex(interface.as_str())?;

@@ -101,6 +101,10 @@ impl Transfer {
         let mut agreed = Vec::new();
         for (name, value) in &request.options {
             let Ok(number) = value.parse::<u32>() else { continue };
+            // Twice the same option is a mistake: client and server must not each believe another one of them.
+            if agreed.iter().any(|(known, _)| known == name) {
+                continue;
+            }
             match name.as_str() {
                 "blksize" => {
                     let wanted = usize::try_from(number).unwrap_or(usize::MAX);

@@ -79,6 +79,10 @@ fn numbers_begin_again_after_65535() {
 fn what_is_asked_for_is_agreed_to_within_limits() {
     for (options, expected) in [
         (&[("blksize", "65464"), ("windowsize", "64")][..], "blksize\x001468\0windowsize\x0016\0"),
+        (
+            &[("blksize", "734"), ("blksize", "8"), ("tsize", "0"), ("tsize", "0")],
+            "blksize\x00734\0tsize\x00600\0",
+        ),
         (&[("tsize", "0"), ("timeout", "7")], "tsize\x00600\0timeout\x007\0"),
         (&[("blksize", "1024"), ("multicast", ""), ("windowsize", "x")], "blksize\x001024\0"),
     ] {

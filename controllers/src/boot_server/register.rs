@@ -15,6 +15,7 @@ use beskar7_boot::{
 };
 use beskar7_core::{
     claim::told_to_boot,
+    delivery,
     network_boot::{CAPABILITY, Told, belongs_to, told},
 };
 use kube::ResourceExt as _;
@@ -128,19 +129,20 @@ impl Machines {
         else {
             return Boot::Disk;
         };
-        if !belongs_to(&reservation.metadata, &host, claim) {
+        if !belongs_to(&reservation.metadata, &host, claim) || delivery::claim_of(&host) != Some(claim) {
             return Boot::Disk;
         }
-        match told(&host, claim, |word| self.hearing.has_heard(&host, claim, word)) {
-            Told::Disk => Boot::Disk,
+        let program = match told(&host, claim, |word| self.hearing.has_heard(&host, claim, word)) {
+            // Its script says so: firmware that is told nothing asks again and again before it goes on to its disk.
+            Told::Disk => None,
             Told::Network => {
                 let is_program = told_to_boot(&host).is_some_and(|image| {
                     is_url(image) && host.spec.boot.as_ref().is_some_and(|boot| boot.kernel.is_none())
                 });
-                let program = is_program.then(|| self.links.artifact(claim, ArtifactName::Program));
-                Boot::Script { script: self.links.script(claim), program }
+                is_program.then(|| self.links.artifact(claim, ArtifactName::Program))
             }
-        }
+        };
+        Boot::Script { script: self.links.script(claim), program }
     }
 }
 

@@ -1,0 +1,310 @@
+//! Booting from the network, with the API server and a simulated BMC: what the documents on PXE and DHCP and on server
+//! provisioning promise, sentence by sentence. Real firmware boots in `e2e/tests/network_boot.rs`.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use beskar7_api::host_boot_configuration::BootConfigurationState;
+use beskar7_api::physical_host::PowerState;
+use beskar7_api::{DHCPReservation, HostBootConfiguration, HostState, PhysicalHost, annotations};
+use beskar7_boot::capability::Purpose;
+use beskar7_e2e::ranges::Ranges;
+use beskar7_e2e::registry::Registry;
+use beskar7_e2e::tools::Tools;
+use beskar7_e2e::wait::{self, Seen};
+use beskar7_redfish_sim::machine::boot::{OverrideEnabled, Target};
+use beskar7_redfish_sim::machine::log::Action;
+use bytes::Bytes;
+use k8s_openapi::api::events::v1::Event;
+use kube::Api;
+use kube::api::ListParams;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use super::from_network::Loader;
+use super::owners::{delete_machine, make_machine, until_gone, until_phase};
+use super::setup::*;
+use super::site::{FLAGS, Site, name};
+use super::tenant::{Tenant, bind_pool_role, nothing_of_others, open_to, powered};
+
+const MAC: &str = "00:1A:4B:16:01:FE";
+const IGNITION: &str = "{\"ignition\": {\"version\": \"3.4.0\"}}";
+
+fn host() -> Value {
+    json!({"spec": {
+        "bootMACAddress": MAC,
+        "bootNetwork": {"ipAddress": "192.0.2.10", "prefix": 24, "gateway": "192.0.2.1"},
+    }})
+}
+
+async fn until_configuration(
+    site: &Site,
+    what: &str,
+    so: impl Fn(&HostBootConfiguration) -> bool,
+) -> Result<HostBootConfiguration> {
+    let all: Api<HostBootConfiguration> = Api::namespaced(site.client.clone(), HOSTS);
+    let (all, so) = (&all, &so);
+    let found = wait::until(format!("a boot configuration that is {what}"), LIMIT * 2, || async move {
+        Ok(match all.get_opt(&name(0)).await? {
+            Some(found) if so(&found) => Seen::Done(found),
+            other => Seen::NotYet(format!("{:?}", other.map(|other| other.status))),
+        })
+    });
+    Ok(found.await?)
+}
+
+fn is(state: BootConfigurationState) -> impl Fn(&HostBootConfiguration) -> bool {
+    move |found| found.status.as_ref().is_some_and(|status| status.state == Some(state))
+}
+
+/// Waits until the machine is on, and returns the host as it was then.
+async fn until_booting(site: &Site) -> Result<PhysicalHost> {
+    let all = hosts(&site.client, HOSTS);
+    until_host(&all, &name(0), "turned on", |host| state_of(host) == Some(HostState::Provisioning)).await
+}
+
+async fn loader(site: &Site, host: &PhysicalHost) -> Result<Loader> {
+    let base = site.manager.boot_url().context("no boot server")?;
+    Loader::new(&site.client, &base, host.spec.claim_id.as_deref().context("no claim")?).await
+}
+
+/// What the machine was told to boot from since its log was cleared.
+fn armed(site: &Site) -> Result<Vec<(Target, OverrideEnabled)>> {
+    let told = site.done_to(0)?.into_iter().filter_map(|action| match action {
+        Action::SetOverride { to } => Some((to.target, to.enabled)),
+        _ => None,
+    });
+    Ok(told.filter(|(target, _)| *target != Target::None).collect())
+}
+
+async fn until_removed(site: &Site) -> Result<()> {
+    let configurations: Api<HostBootConfiguration> = Api::namespaced(site.client.clone(), HOSTS);
+    let reservations: Api<DHCPReservation> = Api::namespaced(site.client.clone(), HOSTS);
+    let (configurations, reservations) = (&configurations, &reservations);
+    wait::until_true("what was made for the claim to be gone", LIMIT, || async move {
+        let left = (configurations.get_opt(&name(0)).await?, reservations.get_opt(&name(0)).await?);
+        Ok(match left {
+            (None, None) => Ok(()),
+            (configuration, reservation) => Err(format!("{configuration:?} {reservation:?}")),
+        })
+    })
+    .await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bootstrapping_a_host_with_pxe_and_dhcp_step_by_step() -> Result<()> {
+    let site = Site::open_serving(&FLAGS, Ipv4Addr::new(127, 81, 0, 1), 1, |_| host()).await?;
+    bind_pool_role(&site.plane, HOSTS).await?;
+    let tenant = Tenant::make(&site.client, "documents-pxe").await?;
+    open_to(&site.client, HOSTS, &json!({"hostclaimNamespaces": {}})).await?;
+    tenant.keep("custom-ignition-config", "value", IGNITION).await?;
+    let files = Ranges::start().await?;
+    let kernel = files.put("127.0.0.1", "kernel", Arc::new(Bytes::from(vec![7; 300_000])));
+    let initramfs = files.put("127.0.0.1", "initramfs", Arc::new(Bytes::from(vec![8; 200_000])));
+
+    // 1. Claim processing: upon creation of a claim, a controller determines the required bootstrapping configurations.
+    let spec = json!({
+        "hostRef": {"name": name(0), "namespace": HOSTS}, "online": true,
+        "kernel": kernel, "initramfs": initramfs, "ignitionRef": {"name": "custom-ignition-config"},
+    });
+    tenant.claim("mine", &spec).await?;
+    let booting = until_booting(&site).await?;
+    let claim_id = booting.spec.claim_id.clone().context("no claim")?;
+
+    // 2. A DHCP resource is created, specifying the PXE boot parameters and the MAC address of the target host.
+    let reservations: Api<DHCPReservation> = Api::namespaced(site.client.clone(), HOSTS);
+    let reservation = reservations.get(&name(0)).await?;
+    ensure!(reservation.spec.host_ref.name == name(0), "{:?}", reservation.spec);
+    ensure!(reservation.spec.host_mac.eq_ignore_ascii_case(MAC), "{:?}", reservation.spec);
+    ensure!(reservation.spec.ip_address.as_deref() == Some("192.0.2.10"), "{:?}", reservation.spec);
+    let parameters = reservation.spec.pxe_boot_parameters.context("no parameters")?;
+    ensure!(parameters.ends_with("/c/{{capability}}/boot.ipxe"), "{parameters}");
+
+    // 3. A PXE is also created, detailing the boot parameters and a reference to the custom Ignition file.
+    let ready = until_configuration(&site, "ready", is(BootConfigurationState::Ready)).await?;
+    ensure!(ready.spec.kernel.as_deref() == Some(kernel.as_str()), "{:?}", ready.spec);
+    ensure!(ready.spec.initramfs.as_deref() == Some(initramfs.as_str()), "{:?}", ready.spec);
+    let copied = ready.spec.ignition_ref.as_ref().map(|reference| reference.name.as_str());
+    ensure!(copied == Some("h-0-userdata"), "{copied:?}");
+    let told = "ignition.config.url={{configURL}}/ignition".to_owned();
+    ensure!(ready.spec.kernel_args.contains(&told), "{:?}", ready.spec.kernel_args);
+    let status = ready.status.context("no status")?;
+    let served: Vec<&str> = status.artifacts.iter().map(|artifact| artifact.name.as_str()).collect();
+    ensure!(served == ["kernel", "initramfs"], "{served:?}");
+
+    // 4. Resource linking: the claim is updated to reference both.
+    let linked = tenant
+        .until("mine", "linked", |claim| {
+            let status = claim.status.clone().unwrap_or_default();
+            [status.boot_configuration_ref, status.dhcp_reservation_ref].iter().all(|reference| {
+                reference
+                    .as_ref()
+                    .is_some_and(|found| found.name == name(0) && found.namespace.as_deref() == Some(HOSTS))
+            })
+        })
+        .await?;
+
+    // The machine boots from the network, once, and reads what it needs by its own capability.
+    ensure!(armed(&site)? == [(Target::Pxe, OverrideEnabled::Once)], "{:?}", armed(&site)?);
+    let machine = loader(&site, &booting).await?;
+    let script = machine.script().await?;
+    let (line, fetched) = machine.fetch_all(&script).await?;
+    ensure!(fetched.iter().map(Vec::len).collect::<Vec<_>>() == [300_000, 200_000]);
+    let url = line.split(' ').find_map(|word| word.strip_prefix("ignition.config.url="));
+    let (status, ignition) = machine.get(url.with_context(|| line.clone())?).await?;
+    ensure!(status.is_success() && ignition == IGNITION.as_bytes(), "{status}");
+    // It was read: whatever happens now, it does not boot from the network again.
+    machine.until_script("sanboot").await?;
+    machine.call_home().await?;
+    tenant.until_told("mine", "Provisioned", "True", "provisioned").await?;
+    site.bmc(0, |bmc| bmc.machine.clear_log())?;
+    tenant
+        .patch("mine", &json!({"metadata": {"annotations": {annotations::REBOOT: "{\"mode\":\"hard\"}"}}}))
+        .await?;
+    let restarted = |host: &PhysicalHost| {
+        let all = host.metadata.annotations.clone().unwrap_or_default();
+        all.contains_key(annotations::RESTARTED) && powered(host) == Some(PowerState::On)
+    };
+    until_host(&hosts(&site.client, HOSTS), &name(0), "restarted", restarted).await?;
+    let script = machine.script().await?;
+    ensure!(script.contains("sanboot") && !script.contains("kernel"), "{script}");
+    ensure!(armed(&site)?.is_empty(), "{:?}", armed(&site)?);
+
+    // People can read what happened, and nobody a capability.
+    let events: Api<Event> = Api::namespaced(site.client.clone(), HOSTS);
+    let told = serde_json::to_string(&events.list(&ListParams::default()).await?.items)?;
+    for reason in ["FetchedScript", "FetchedArtifact", "ReadConfiguration", "CalledHome"] {
+        ensure!(told.contains(reason), "no {reason}");
+    }
+    let secret =
+        machine.url(Purpose::Media, "").split("/c/").nth(1).context("none")?.trim_end_matches('/').to_owned();
+    let everything = format!(
+        "{told} {} {} {}",
+        serde_json::to_string(&site.host(0).await?)?,
+        serde_json::to_string(&linked)?,
+        logged(&site.manager)?
+    );
+    ensure!(!everything.contains(&secret), "a capability is told to everybody");
+    nothing_of_others(&tenant, &[&secret]).await?;
+
+    // With the claim it all goes, and what only it could read is closed.
+    tenant.delete("mine").await?;
+    until_removed(&site).await?;
+    let closed = wait::until("its script to be closed", LIMIT, || async {
+        let (status, _) = machine.get(&machine.url(Purpose::Media, "boot.ipxe")).await?;
+        Ok(if status == StatusCode::NOT_FOUND { Seen::Done(()) } else { Seen::NotYet(status.to_string()) })
+    });
+    closed.await?;
+    ensure!(site.host(0).await?.spec.claim_id.as_deref() != Some(claim_id.as_str()));
+    site.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_is_powered_only_once_its_boot_configuration_is_ready() -> Result<()> {
+    let site = Site::open_serving(&FLAGS, Ipv4Addr::new(127, 81, 1, 1), 1, |_| host()).await?;
+    bind_pool_role(&site.plane, HOSTS).await?;
+    let tenant = Tenant::make(&site.client, "documents-server").await?;
+    open_to(&site.client, HOSTS, &json!({"hostclaimNamespaces": {}})).await?;
+    tenant.keep("my-ignition-secret", "value", IGNITION).await?;
+    let registry = Registry::start(&Tools::registry_ready().await?).await?;
+    let image = format!("{}/my-osimage:latest", registry.address());
+    site.bmc(0, |bmc| bmc.machine.clear_log())?;
+
+    // The claim reserves the server: it goes from Available to Claimed, and the claim is Bound.
+    let spec = json!({
+        "hostRef": {"name": name(0), "namespace": HOSTS}, "online": true,
+        "image": {"url": image, "format": "oci"}, "ignitionRef": {"name": "my-ignition-secret"},
+    });
+    tenant.claim("my-server-claim", &spec).await?;
+    tenant.until_told("my-server-claim", "Association", "True", "HostAssociated").await?;
+    // A boot configuration is created, with the operating system image and the Ignition configuration of the claim.
+    let made = until_configuration(&site, "in error", is(BootConfigurationState::Error)).await?;
+    ensure!(made.spec.image.as_deref() == Some(image.as_str()), "{:?}", made.spec);
+    ensure!(made.spec.ignition_ref.is_some(), "{:?}", made.spec);
+    // There is no such image: the power stays off, and host and claim say why.
+    let says = |host: &PhysicalHost| {
+        let conditions = host.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+        conditions
+            .iter()
+            .any(|found| found.reason == "BootConfigurationNotReady" && found.message.contains("my-osimage"))
+    };
+    until_host(&hosts(&site.client, HOSTS), &name(0), "not booted", says).await?;
+    tenant.until_told("my-server-claim", "Provisioned", "False", "HostError").await?;
+    ensure!(site.done_to(0)?.is_empty(), "{:?}", site.done_to(0)?);
+    ensure!(powered(&site.host(0).await?) == Some(PowerState::Off));
+
+    // The image is there, so the configuration becomes Ready, and the power is as the claim says.
+    let layer = |kind: &str| format!("application/vnd.ironcore.image.{kind}");
+    let kernel = registry.push_blob("my-osimage", &layer("kernel"), &[7; 50_000]).await?;
+    let initramfs = registry.push_blob("my-osimage", &layer("initramfs"), &[8; 30_000]).await?;
+    let root = registry.push_blob("my-osimage", &layer("squashfs"), &[9; 20_000]).await?;
+    let config = registry.push_blob("my-osimage", "application/vnd.oci.empty.v1+json", b"{}").await?;
+    registry.push_manifest(("my-osimage", "latest"), &config, &[kernel, initramfs, root]).await?;
+    let ready = until_configuration(&site, "ready", is(BootConfigurationState::Ready)).await?;
+    let status = ready.status.context("no status")?;
+    ensure!(status.image_digest.as_deref().is_some_and(|digest| digest.starts_with("sha256:")), "{status:?}");
+    let digests = status.artifacts.iter().all(|artifact| artifact.digest.is_some());
+    ensure!(status.artifacts.len() == 3 && digests, "{:?}", status.artifacts);
+    let booting = until_booting(&site).await?;
+    // The server boots by what is served, starts the system and applies its Ignition.
+    let machine = loader(&site, &booting).await?;
+    // The tag moves on: this machine still gets what it was made ready for.
+    let newer = registry.push_blob("my-osimage", &layer("kernel"), &[1; 10]).await?;
+    registry.push_manifest(("my-osimage", "latest"), &config, &[newer]).await?;
+    let (line, fetched) = machine.fetch_all(&machine.script().await?).await?;
+    ensure!(fetched == [vec![7; 50_000], vec![8; 30_000]], "another image");
+    let url = line.split(' ').find_map(|word| word.strip_prefix("ignition.config.url="));
+    let (_, ignition) = machine.get(url.with_context(|| line.clone())?).await?;
+    ensure!(ignition == IGNITION.as_bytes());
+    let (status, root) = machine.get(&machine.url(Purpose::Media, "root")).await?;
+    ensure!(status.is_success() && root == vec![9; 20_000], "{status}");
+    machine.call_home().await?;
+    tenant.until_told("my-server-claim", "Provisioned", "True", "provisioned").await?;
+
+    // Another's claim opens nothing here, nor does a guess: the same answer.
+    for claim in ["another", ""] {
+        let stranger = Loader::new(&site.client, &site.manager.boot_url().context("none")?, claim).await?;
+        for name in ["boot.ipxe", "kernel", "root", "user-data"] {
+            let (status, body) = stranger.get(&stranger.url(Purpose::Media, name)).await?;
+            ensure!(status == StatusCode::NOT_FOUND && body == b"not found\n", "{name}: {status}");
+        }
+    }
+    tenant.delete("my-server-claim").await?;
+    until_removed(&site).await?;
+    registry.stop().await?;
+    site.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_of_a_cluster_boots_from_the_network_in_every_mode() -> Result<()> {
+    let site = Site::open_serving(&FLAGS, Ipv4Addr::new(127, 81, 2, 1), 1, |_| host()).await?;
+    let files = Ranges::start().await?;
+    let kernel = files.put("127.0.0.1", "kernel", Arc::new(Bytes::from(vec![7; 70_000])));
+    for (mode, target) in [("iPXE", Target::Pxe), ("HTTPBoot", Target::UefiHttp)] {
+        let name = mode.to_ascii_lowercase();
+        site.bmc(0, |bmc| bmc.machine.clear_log())?;
+        let spec = json!({"spec": {
+            "provisioningMode": mode, "imageURL": null, "kernel": kernel, "osFamily": "other",
+            "kernelArgs": ["b7.config={{configURL}}/user-data"],
+        }});
+        make_machine(&site.client, &name, &site.image, &json!({}), &spec).await?;
+        let booting = until_booting(&site).await?;
+        ensure!(armed(&site)? == [(target, OverrideEnabled::Once)], "{mode}: {:?}", armed(&site)?);
+        let machine = loader(&site, &booting).await?;
+        let (line, _) = machine.fetch_all(&machine.script().await?).await?;
+        let url = line.strip_prefix("b7.config=").with_context(|| line.clone())?;
+        ensure!(machine.get(url).await?.0.is_success());
+        machine.call_home().await?;
+        until_phase(&site.client, &name, "Provisioned").await?;
+        delete_machine(&site.client, &name).await?;
+        until_gone(&site.client, &name).await?;
+        until_removed(&site).await?;
+        until_host(&hosts(&site.client, HOSTS), &super::site::name(0), "free", |host| {
+            state_of(host) == Some(HostState::Available)
+        })
+        .await?;
+    }
+    site.close().await
+}
