@@ -53,7 +53,7 @@ clean: ## Remove target/, out/ and the built book; the cache of `tools` stays
 ##@ Tests
 
 .PHONY: test
-test integration leader-kills host-kills firmware demo-once: export PROGRAMS := $(EVERYTHING) --all-targets
+test integration leader-kills host-kills firmware network-boot demo-once: export PROGRAMS := $(EVERYTHING) --all-targets
 test: need-rust ## All checks and tests that a change must pass
 	@# Without Go, the components must be there already: better said now than in ten minutes.
 	@command -v go >/dev/null || $(MAKE) tools
@@ -86,8 +86,8 @@ integration: release ## Tests against the real Kubernetes and Cluster API compon
 	RUST_TEST_THREADS=$(E2E_THREADS) $(CARGO) test $(LOCKED) $(EVERYTHING) $(E2E_TESTS)
 
 .PHONY: test-long
-test-long: need-rust ## Everything that takes long: longer searches, fuzzing, image, kill matrix, real firmware, the whole demo
-	@hack/stages --report $(OUT)/test-long.md test unit-long fuzz image-check leader-kills host-kills firmware demo-once
+test-long: need-rust ## Everything that takes long: longer searches, fuzzing, image, kill matrix, real firmware, network boot, the whole demo
+	@hack/stages --report $(OUT)/test-long.md test unit-long fuzz image-check leader-kills host-kills firmware network-boot demo-once
 	@echo "Written to $(OUT)/test-long.md. The last result worth keeping stands in docs/src/development/test-long.md."
 
 .PHONY: unit-long
@@ -108,6 +108,10 @@ host-kills: release
 .PHONY: firmware
 firmware: release ## Every layout of an image under UEFI and BIOS in QEMU, and a machine that the manager provisions
 	RUST_TEST_THREADS=1 $(CARGO) test $(LOCKED) $(EVERYTHING) --test firmware -- --ignored --nocapture
+
+.PHONY: network-boot
+network-boot: release ## Real firmware boots from the network, by every way that it knows, in a network of its own
+	RUST_TEST_THREADS=1 $(CARGO) test $(LOCKED) $(EVERYTHING) --test network_boot -- --include-ignored --nocapture
 
 .PHONY: demo-once
 demo-once: release

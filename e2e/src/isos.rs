@@ -21,8 +21,8 @@ use tokio::sync::OnceCell;
 use self::installed::Installed;
 pub use self::layouts::{Firmware, Layout};
 
-/// The line that begins everything that a booted image prints.
-pub const MARK: &str = "b7:";
+/// What begins every line that a booted image prints. With the space: a boot loader may name a MAC with these letters.
+pub const MARK: &str = "b7: ";
 
 /// The directory that all tests of a process share for as long as one of them holds it.
 static SHARED: Mutex<Weak<Isos>> = Mutex::new(Weak::new());
@@ -82,13 +82,24 @@ impl Isos {
             .with_context(|| format!("an ISO laid out like {}", layout.name()))
     }
 
-    /// The initramfs of all of them.
-    async fn initramfs(&self) -> Result<PathBuf> {
+    /// The initramfs of all of them; by itself, with the kernel, what boots from the network.
+    pub async fn initramfs(&self) -> Result<PathBuf> {
         self.once("initramfs".to_owned(), async |directory| {
             initramfs::make(&self.installed, &directory.join("initramfs"))
         })
         .await
         .context("an initramfs")
+    }
+
+    /// A unified kernel image by itself, with these parameters in it: a program that UEFI firmware starts.
+    pub async fn program(&self, parameters: &[&str]) -> Result<PathBuf> {
+        let parameters = parameters.join(" ");
+        let initramfs = self.initramfs().await?;
+        self.once(format!("program {parameters}"), async |directory| {
+            loaders::uki(&self.installed, &initramfs, &parameters, directory).await
+        })
+        .await
+        .context("a unified kernel image")
     }
 
     /// What is made under a name, each in a directory of its own.

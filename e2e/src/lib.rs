@@ -15,6 +15,7 @@ pub mod demo;
 pub mod images;
 pub mod installation;
 pub mod isos;
+pub mod lab;
 pub mod manager;
 pub mod objects;
 pub mod ports;

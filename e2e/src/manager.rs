@@ -1,6 +1,7 @@
 //! The built Beskar7 manager as a local process, under exactly the role that
 //! its release gives it.
 
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ pub struct Options {
     pub boot_server: bool,
     /// What hosts call this machine, whose boot server they reach.
     pub boot_host: String,
+    /// The address that the boot server listens at: in a laboratory, this process's own on a segment.
+    pub boot_bind: Ipv4Addr,
     /// Further flags.
     pub flags: Vec<String>,
     /// Further variables.
@@ -55,6 +58,7 @@ impl Default for Options {
             service_account: SERVICE_ACCOUNT,
             boot_server: false,
             boot_host: "127.0.0.1".to_owned(),
+            boot_bind: Ipv4Addr::LOCALHOST,
             flags: Vec::new(),
             variables: Vec::new(),
         }
@@ -67,7 +71,7 @@ pub struct Manager {
     process: Process,
     health: Port,
     diagnostics: Port,
-    boot: Option<Port>,
+    boot: Option<(Ipv4Addr, Port)>,
 }
 
 impl Manager {
@@ -88,10 +92,10 @@ impl Manager {
             let (health, diagnostics) = (Port::reserve()?, Port::reserve()?);
             let boot = options.boot_server.then(Port::reserve).transpose()?;
             let serving = boot.iter().flat_map(|port| {
-                let address = port.address();
+                let number = port.number();
                 [
-                    format!("--boot-url=http://{}:{}", options.boot_host, port.number()),
-                    format!("--boot-bind-address={address}"),
+                    format!("--boot-url=http://{}:{number}", options.boot_host),
+                    format!("--boot-bind-address={}:{number}", options.boot_bind),
                     "--artifact-allow-loopback".to_owned(),
                 ]
             });
@@ -105,6 +109,7 @@ impl Manager {
                 .args(serving)
                 .args(&options.flags)
                 .spawn(plane.logs().join(format!("{}.log", options.name)))?;
+            let boot = boot.map(|port| (options.boot_bind, port));
             let manager = Self { process, health, diagnostics, boot };
             // Either it serves, or it has ended and its log says why.
             let settled = manager.serves().await;
@@ -157,7 +162,7 @@ impl Manager {
     /// Where hosts reach its boot server, if it has one.
     #[must_use]
     pub fn boot_url(&self) -> Option<String> {
-        self.boot.as_ref().map(|port| format!("http://{}", port.address()))
+        self.boot.as_ref().map(|(address, port)| format!("http://{address}:{}", port.number()))
     }
 
     /// Stops it politely and waits until it is gone.

@@ -1,89 +1,42 @@
 //! A machine with real firmware: QEMU, which emulates every instruction, with OVMF or SeaBIOS.
 //!
-//! It has a serial port whose output is kept, a network card, and two CD drives whose media are read by HTTP range
-//! requests from their URLs, as BMCs read theirs. Power that is off is a QEMU that does not run.
+//! It has a serial port whose output is kept, a network card, two CD drives whose media are read by HTTP range
+//! requests from their URLs, as BMCs read theirs, and a disk where it is given one. Power that is off is a QEMU that
+//! does not run.
 //!
-//! The network is QEMU's own: the guest is 10.0.2.15, and this machine's loopback is [`HOST`] to it. URLs that name
-//! [`HOST`] mean the same to the guest and to the drives.
+//! The network is QEMU's own unless the card is connected to a tap: the guest is 10.0.2.15, and this machine's loopback
+//! is [`HOST`] to it. URLs that name [`HOST`] mean the same to the guest and to the drives.
 
 mod arguments;
 mod bmc;
 mod console;
+mod hardware;
 mod qmp;
+mod running;
+mod variables;
 
-use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use beskar7_redfish_sim::bmc::identity::Identity;
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::sync::Mutex;
 
 pub use self::bmc::BehindBmc;
 pub use self::console::Console;
+pub use self::hardware::{Drive, Hardware, Line, Start};
 use self::qmp::Qmp;
+use self::running::Running;
 use crate::isos::Firmware;
 use crate::isos::installed::Installed;
-use crate::process::{Command, Process};
+use crate::process::Command;
 
 /// The address of this machine's loopback as the guest sees it.
 pub const HOST: &str = "10.0.2.2";
 
 /// QEMU ends at once; it is asked politely only so that it closes its files.
 const GRACE: Duration = Duration::from_secs(2);
-
-/// One of the two CD drives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drive {
-    /// What the machine may start from.
-    First,
-    /// What brings configuration.
-    Second,
-}
-
-impl Drive {
-    const ALL: [Self; 2] = [Self::First, Self::Second];
-
-    /// Its name in QEMU.
-    fn id(self) -> &'static str {
-        match self {
-            Self::First => "cd0",
-            Self::Second => "cd1",
-        }
-    }
-}
-
-/// What a machine is made of.
-#[derive(Debug, Clone)]
-pub struct Hardware {
-    /// What starts the boot loader.
-    pub firmware: Firmware,
-    /// What its SMBIOS says.
-    pub uuid: String,
-    /// The address of its network card.
-    pub mac: String,
-    /// Whether it takes what it starts from for a USB stick instead of a CD: then the firmware and the boot loader
-    /// find their way by the image's partitions.
-    pub stick: bool,
-}
-
-impl Hardware {
-    /// What a simulated BMC says of the machine behind it.
-    #[must_use]
-    pub fn behind(bmc: Ipv4Addr, firmware: Firmware) -> Self {
-        let identity = Identity::of(bmc);
-        Self { mac: identity.mac(0), uuid: identity.uuid, ..Self::with(firmware) }
-    }
-
-    /// With a UUID and an address that any machine may have.
-    #[must_use]
-    pub fn with(firmware: Firmware) -> Self {
-        let uuid = "8c2f7a60-6a4e-4c3f-9d0b-2f1f4f0a7b07".to_owned();
-        Self { firmware, uuid, mac: "52:54:00:b7:00:01".to_owned(), stick: false }
-    }
-}
 
 /// A machine. Dropping it takes its power.
 #[derive(Debug)]
@@ -118,14 +71,6 @@ impl State {
     }
 }
 
-#[derive(Debug)]
-struct Running {
-    process: Process,
-    qmp: Qmp,
-    /// How many media were in its drives.
-    media: u32,
-}
-
 impl Vm {
     /// A machine that is off, with empty drives.
     pub fn new(installed: &Installed, hardware: Hardware) -> Result<Self> {
@@ -134,6 +79,12 @@ impl Vm {
         let vm = Self { installed: installed.clone(), hardware, state: Mutex::default(), directory };
         std::fs::copy(&installed.ovmf_vars, vm.variables()).context("the firmware's variables")?;
         Ok(vm)
+    }
+
+    /// What it is made of.
+    #[must_use]
+    pub fn hardware(&self) -> &Hardware {
+        &self.hardware
     }
 
     /// Puts what is behind a URL into a drive, instead of what was in it.
@@ -156,9 +107,9 @@ impl Vm {
         }
     }
 
-    /// Gives it power. It starts from `boot` this time; without, nothing is in its drives until it runs, so that the
-    /// firmware finds nothing to start.
-    pub async fn power_on(&self, boot: Option<Drive>) -> Result<()> {
+    /// Gives it power, and tells its firmware what to start this time. Unless that is a drive, nothing is in the
+    /// drives until it runs, so that the firmware finds nothing there.
+    pub async fn power_on(&self, start: Start) -> Result<()> {
         let mut state = self.state.lock().await;
         if state.running().is_some() {
             bail!("the machine is on already");
@@ -166,28 +117,42 @@ impl Vm {
         state.times += 1;
         let console = self.console_of(state.times);
         std::fs::write(&console, "").context("a file for the serial port")?;
-        let mut running = self.start(state.times, boot).await?;
+        self.tell(&start)?;
+        let mut running = self.start(state.times, &start).await?;
         let media: Vec<_> =
             Drive::ALL.into_iter().filter_map(|drive| Some((drive, state.medium(drive).clone()?))).collect();
-        match boot {
-            Some(boot) if self.hardware.stick => running.plug_in(&media, boot).await?,
+        let drive = match start {
+            Start::Drive(drive) => Some(drive),
+            Start::Pxe | Start::Http | Start::Url(_) | Start::Disk | Start::Nothing => None,
+        };
+        match drive {
+            Some(drive) if self.hardware.stick => running.plug_in(&media, drive).await?,
             Some(_) => running.insert_all(&media).await?,
             None => (),
         }
         running.qmp.execute("cont", json!({})).await?;
-        if boot.is_none() {
+        if drive.is_none() {
             running.insert_all(&media).await?;
         }
-        // This time only: what a later reset starts is not up to this order.
-        for drive in Drive::ALL {
-            let value = json!({"path": format!("/machine/peripheral/{}", drive.id()), "property": "bootindex", "value": -1});
-            running.qmp.execute("qom-set", value).await?;
-        }
+        running.forget_order().await?;
         state.running = Some(running);
         Ok(())
     }
 
-    async fn start(&self, times: u32, boot: Option<Drive>) -> Result<Running> {
+    /// Tells the firmware by its variables what no order of devices can.
+    fn tell(&self, start: &Start) -> Result<()> {
+        match (start, self.hardware.firmware) {
+            (Start::Http | Start::Url(_), Firmware::Bios) => bail!("a BIOS does not boot by HTTP"),
+            (Start::Url(url), Firmware::Uefi) => {
+                let new = std::fs::read(&self.installed.ovmf_vars).context("the firmware's variables")?;
+                let told = variables::next_boot_from(url, &new)?;
+                std::fs::write(self.variables(), told).context("writing the firmware's variables")
+            }
+            (Start::Drive(_) | Start::Pxe | Start::Http | Start::Disk | Start::Nothing, _) => Ok(()),
+        }
+    }
+
+    async fn start(&self, times: u32, start: &Start) -> Result<Running> {
         let socket = self.directory.path().join(format!("qmp-{times}"));
         let arguments = arguments::of(&arguments::Machine {
             hardware: &self.hardware,
@@ -195,7 +160,7 @@ impl Vm {
             variables: &self.variables(),
             console: &self.console_of(times),
             qmp: &socket,
-            boot: boot.filter(|_| !self.hardware.stick),
+            start,
         });
         let command = Command::new("QEMU", &self.installed.qemu).args(arguments).grace(GRACE);
         let process = command.spawn(self.directory.path().join("qemu.log"))?;
@@ -237,54 +202,5 @@ impl Vm {
 
     fn variables(&self) -> PathBuf {
         self.directory.path().join("variables.fd")
-    }
-}
-
-impl Running {
-    async fn insert_all(&mut self, media: &[(Drive, String)]) -> Result<()> {
-        for (drive, url) in media {
-            self.insert(*drive, url).await?;
-        }
-        Ok(())
-    }
-
-    async fn insert(&mut self, drive: Drive, url: &str) -> Result<()> {
-        self.eject(drive).await?;
-        let node = self.open(url).await?;
-        self.qmp.execute("blockdev-insert-medium", json!({"id": drive.id(), "node-name": node})).await?;
-        self.qmp.execute("blockdev-close-tray", json!({"id": drive.id()})).await?;
-        Ok(())
-    }
-
-    /// What is in a drive becomes a stick that is started from.
-    async fn plug_in(&mut self, media: &[(Drive, String)], boot: Drive) -> Result<()> {
-        let url = media.iter().find(|(drive, _)| *drive == boot).map(|(_, url)| url);
-        let node = self.open(url.context("there is nothing to start from")?).await?;
-        let stick = json!({"driver": "scsi-hd", "bus": "scsi.0", "id": "stick", "drive": node, "removable": true, "bootindex": 0});
-        self.qmp.execute("device_add", stick).await?;
-        // Firmware is told of the order in which to try devices by a reset only.
-        self.qmp.execute("system_reset", json!({})).await?;
-        Ok(())
-    }
-
-    /// Opens what is behind a URL, and returns its name in QEMU.
-    async fn open(&mut self, url: &str) -> Result<String> {
-        self.media += 1;
-        let node = format!("medium-{}", self.media);
-        let url = url.replacen(&format!("//{HOST}"), "//127.0.0.1", 1);
-        let driver = if url.starts_with("https:") { "https" } else { "http" };
-        let mut file = json!({"driver": driver, "url": url, "timeout": 60, "readahead": 512 * 1024});
-        if let (Some(file), "https") = (file.as_object_mut(), driver) {
-            file.insert("sslverify".to_owned(), json!(false));
-        }
-        let medium = json!({"driver": "raw", "node-name": node, "read-only": true, "file": file});
-        self.qmp.execute("blockdev-add", medium).await?;
-        Ok(node)
-    }
-
-    async fn eject(&mut self, drive: Drive) -> Result<()> {
-        self.qmp.execute("blockdev-open-tray", json!({"id": drive.id(), "force": true})).await?;
-        self.qmp.execute("blockdev-remove-medium", json!({"id": drive.id()})).await?;
-        Ok(())
     }
 }

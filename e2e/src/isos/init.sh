@@ -1,5 +1,5 @@
 #!/bin/sh
-# The first process of what boots from a test's ISO. It says everything on the first serial port, each line behind
+# The first process of what boots from a test's ISO or from the network. It says everything on the first serial port, each line behind
 # "b7:", and then stays.
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
@@ -15,23 +15,34 @@ while read -r module; do
   insmod "/modules/$module" || say "failed: the module $module"
 done </modules/order
 
-ip link set lo up
-ip link set eth0 up
-# QEMU's user network. No route: the host's loopback, at 10.0.2.2, is all that can be reached.
-ip address add 10.0.2.15/24 dev eth0
-
 # The parameters, as programs that read /proc/cmdline take them: quotes fall away.
-url= check= off=
+url= check= off= network=
 set -f
 for word in $(tr -d '"' </proc/cmdline); do
   case $word in
     b7.config=*) url=${word#b7.config=} ;;
     ds=nocloud*\;s=*) url=${word##*;s=} ;;
+    ip=*) network=${word#ip=} ;;
     b7.check) check=yes ;;
     b7.poweroff) off=yes ;;
   esac
 done
 set +f
+
+ip link set lo up
+ip link set eth0 up
+case $network in
+  # QEMU's user network. No route: the host's loopback, at 10.0.2.2, is all that can be reached.
+  '') ip address add 10.0.2.15/24 dev eth0 ;;
+  dhcp) udhcpc -f -q -n -t 10 -T 3 -i eth0 -s /lease || say "failed: no address by DHCP" ;;
+  # address::gateway:netmask, as the kernel and every initramfs read it
+  *)
+    address=$(echo "$network" | cut -d : -f 1) gateway=$(echo "$network" | cut -d : -f 3)
+    ip address add "$address/$(ipcalc -p "$address" "$(echo "$network" | cut -d : -f 4)" | cut -d = -f 2)" dev eth0
+    [ -z "$gateway" ] || ip route add default via "$gateway"
+    ;;
+esac
+say "address: $(ip -4 -o address show dev eth0 | sed 's/.*inet \([^ ]*\).*/\1/')"
 
 drives() {
   for try in 1 2 3 4 5 6 7 8 9 10; do

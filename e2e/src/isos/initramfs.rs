@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use super::installed::Installed;
 
 const INIT: &str = include_str!("init.sh");
+const LEASE: &str = include_str!("lease.sh");
 
 /// What a guest needs beyond what is built into Debian's cloud kernel; their dependencies come along.
 const MODULES: [&str; 5] = ["virtio_pci", "virtio_net", "virtio_scsi", "sr_mod", "isofs"];
@@ -26,6 +27,7 @@ pub(super) fn make(installed: &Installed, to: &Path) -> Result<PathBuf> {
         archive.add(directory, DIRECTORY, &[]);
     }
     archive.add("init", EXECUTABLE, INIT.as_bytes());
+    archive.add("lease", EXECUTABLE, LEASE.as_bytes());
     archive.add("bin/busybox", EXECUTABLE, &read(&installed.busybox)?);
     archive.add("bin/sh", 0o120_777, b"busybox");
     let mut order = String::new();

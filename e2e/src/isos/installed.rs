@@ -93,14 +93,17 @@ fn kernel() -> Option<(PathBuf, PathBuf)> {
     found.pop()
 }
 
-fn program(what: &'static str, package: &'static str) -> Result<PathBuf, Missing> {
+/// A program, where the shell would find it.
+pub(crate) fn program(what: &'static str, package: &'static str) -> Result<PathBuf, Missing> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found =
-        std::env::split_paths(&path).map(|directory| directory.join(what)).find(|path| path.is_file());
+    // Those for administrators are not in everybody's path.
+    let directories = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    let found = directories.map(|directory| directory.join(what)).find(|path| path.is_file());
     found.ok_or(Missing { what, package })
 }
 
-fn file(what: &'static str, package: &'static str) -> Result<PathBuf, Missing> {
+/// A file of a package.
+pub(crate) fn file(what: &'static str, package: &'static str) -> Result<PathBuf, Missing> {
     let path = PathBuf::from(what);
     if path.is_file() { Ok(path) } else { Err(Missing { what, package }) }
 }

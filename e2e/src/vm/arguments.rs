@@ -3,9 +3,12 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::{Drive, Hardware};
+use super::{Drive, Hardware, Line, Start};
 use crate::isos::Firmware;
 use crate::isos::installed::Installed;
+
+/// The network card's name in QEMU.
+pub(super) const CARD: &str = "card";
 
 /// What a QEMU is started with.
 pub(super) struct Machine<'a> {
@@ -14,7 +17,7 @@ pub(super) struct Machine<'a> {
     pub(super) variables: &'a Path,
     pub(super) console: &'a Path,
     pub(super) qmp: &'a Path,
-    pub(super) boot: Option<Drive>,
+    pub(super) start: &'a Start,
 }
 
 /// The arguments. It starts paused: media are put in first.
@@ -32,30 +35,65 @@ pub(super) fn of(machine: &Machine<'_>) -> Vec<OsString> {
         // isolinux writes to a screen.
         Firmware::Bios => arguments.add("-device", "VGA"),
     };
-    arguments.add("-netdev", "user,id=network");
-    // Without a ROM: nothing starts from the network here.
+    network(machine, &mut arguments);
+    storage(machine, &mut arguments);
+    arguments.0
+}
+
+fn network(machine: &Machine<'_>, arguments: &mut Arguments) {
+    match &machine.hardware.line {
+        Line::Own => arguments.add("-netdev", "user,id=network"),
+        Line::Tap(name) => {
+            arguments.add("-netdev", &format!("tap,id=network,ifname={name},script=no,downscript=no"))
+        }
+    };
+    let is_first = match machine.start {
+        Start::Pxe | Start::Http => true,
+        // Its variables tell.
+        Start::Url(_) => false,
+        Start::Drive(_) | Start::Disk | Start::Nothing => false,
+    };
+    let turn = if is_first { ",bootindex=0" } else { "" };
+    // The ROM is iPXE, and only a BIOS needs it: UEFI has drivers and a network stack of its own.
+    let rom = match machine.hardware.firmware {
+        Firmware::Bios if is_first => "",
+        Firmware::Bios | Firmware::Uefi => ",romfile=",
+    };
     let mac = &machine.hardware.mac;
-    arguments.add("-device", &format!("virtio-net-pci,netdev=network,mac={mac},romfile="));
+    arguments.add("-device", &format!("virtio-net-pci,id={CARD},netdev=network,mac={mac}{rom}{turn}"));
+}
+
+fn storage(machine: &Machine<'_>, arguments: &mut Arguments) {
     arguments.add("-device", "virtio-scsi-pci,id=scsi");
     for drive in Drive::ALL {
         // What can't be started from, firmware passes over for the other drive.
-        let turn = match machine.boot {
-            Some(boot) if boot == drive => ",bootindex=0",
-            Some(_) => ",bootindex=1",
-            None => "",
+        let turn = match machine.start {
+            Start::Drive(_) if machine.hardware.stick => "",
+            Start::Drive(first) if *first == drive => ",bootindex=0",
+            Start::Drive(_) => ",bootindex=1",
+            Start::Pxe | Start::Http | Start::Url(_) | Start::Disk | Start::Nothing => "",
         };
         arguments.add("-device", &format!("scsi-cd,bus=scsi.0,id={}{turn}", drive.id()));
     }
-    arguments.0
+    if let Some(disk) = &machine.hardware.disk {
+        let file = format!("file.driver=file,file.filename={}", disk.display());
+        arguments.add("-blockdev", &format!("driver=raw,node-name=installed,read-only=on,{file}"));
+        let turn = match machine.start {
+            Start::Drive(_) | Start::Pxe | Start::Http | Start::Url(_) | Start::Disk => ",bootindex=2",
+            Start::Nothing => "",
+        };
+        arguments.add("-device", &format!("scsi-hd,bus=scsi.0,id=disk,drive=installed{turn}"));
+    }
 }
 
 fn uefi<'a>(machine: &Machine<'_>, arguments: &'a mut Arguments) -> &'a mut Arguments {
     let code = machine.installed.ovmf_code.display();
     arguments.add("-drive", &format!("if=pflash,format=raw,readonly=on,file={code}"));
     arguments.add("-drive", &format!("if=pflash,format=raw,file={}", machine.variables.display()));
-    // It would look for a network to start from for a minute and a half.
-    for setting in ["IPv4PXESupport", "IPv6PXESupport", "IPv6Support"] {
-        arguments.add("-fw_cfg", &format!("name=opt/org.tianocore/{setting},string=n"));
+    // It would look for a network to start from for a minute and a half. What is left without PXE is HTTP.
+    let pxe = if *machine.start == Start::Pxe { "y" } else { "n" };
+    for (setting, value) in [("IPv4PXESupport", pxe), ("IPv6PXESupport", "n"), ("IPv6Support", "n")] {
+        arguments.add("-fw_cfg", &format!("name=opt/org.tianocore/{setting},string={value}"));
     }
     arguments
 }

@@ -13,7 +13,7 @@ use beskar7_redfish_sim::machine::boot::BootSource;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{AbortHandle, JoinHandle};
 
-use super::{Drive, Vm};
+use super::{Drive, Line, Start, Vm};
 
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -76,7 +76,7 @@ impl Worker {
                 None => Ok(()),
             },
             Order::Start { attempt, source } => {
-                self.vm.power_on(self.drive_of(&source)).await?;
+                self.vm.power_on(self.start_of(&source)).await?;
                 self.watch = Some(tokio::spawn(watch(Arc::clone(&self.vm), attempt, machine)));
                 Ok(())
             }
@@ -103,18 +103,19 @@ impl Worker {
         Drive::ALL.get(place).copied()
     }
 
-    /// Only CDs can be started from: the machine has no disk, and nobody serves its network.
-    fn drive_of(&self, source: &BootSource) -> Option<Drive> {
-        match source {
-            BootSource::Media { slot, .. } | BootSource::MediaFile { slot, .. } => {
-                let place = self.slots.iter().position(|known| known.as_ref() == Some(slot))?;
-                Drive::ALL.get(place).copied()
+    /// What the machine's firmware is told.
+    fn start_of(&self, source: &BootSource) -> Start {
+        match (source, &self.vm.hardware().line) {
+            (BootSource::Media { slot, .. } | BootSource::MediaFile { slot, .. }, _) => {
+                let place = self.slots.iter().position(|known| known.as_ref() == Some(slot));
+                let drive = place.and_then(|place| Drive::ALL.get(place).copied());
+                drive.map_or(Start::Nothing, Start::Drive)
             }
-            BootSource::Http { .. }
-            | BootSource::DevicePath { .. }
-            | BootSource::Disk { .. }
-            | BootSource::Network
-            | BootSource::Setup => None,
+            (BootSource::Network, Line::Tap(_)) => Start::Pxe,
+            (BootSource::Http { uri }, Line::Tap(_)) => Start::Url(uri.clone()),
+            (BootSource::Disk { .. }, _) => Start::Disk,
+            (BootSource::Network | BootSource::Http { .. }, Line::Own)
+            | (BootSource::DevicePath { .. } | BootSource::Setup, _) => Start::Nothing,
         }
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use beskar7_boot::source::Source;
 use beskar7_e2e::isos::{Firmware, Isos, Layout};
 use beskar7_e2e::ranges::Ranges;
-use beskar7_e2e::vm::{Console, Drive, HOST, Hardware, Vm};
+use beskar7_e2e::vm::{Console, Drive, HOST, Hardware, Start, Vm};
 
 use super::desk::{Desk, sha256, user_data};
 
@@ -59,7 +59,7 @@ pub async fn boot(isos: &Isos, machine: Machine, image: Arc<dyn Source>, desk: &
     let uuid = hardware.uuid.clone();
     let vm = Vm::new(isos.installed(), hardware)?;
     vm.insert(Drive::First, &ranges.put(HOST, "image.iso", image)).await?;
-    vm.power_on(Some(Drive::First)).await?;
+    vm.power_on(Start::Drive(Drive::First)).await?;
     let console = vm.console().await;
     console.until("done", LIMIT).await?;
     let said = Said::of(&console)?;

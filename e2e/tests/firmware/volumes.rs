@@ -7,7 +7,7 @@ use beskar7_boot::delivery::{Configuration, MetaData};
 use beskar7_boot::volume::contents::Format;
 use beskar7_e2e::isos::{Firmware, Isos, Layout};
 use beskar7_e2e::ranges::Ranges;
-use beskar7_e2e::vm::{Drive, HOST, Hardware, Vm};
+use beskar7_e2e::vm::{Drive, HOST, Hardware, Start, Vm};
 use bytes::Bytes;
 
 use super::boot::LIMIT;
@@ -31,7 +31,7 @@ async fn a_machine_takes_its_configuration_from_another_cd() -> Result<()> {
         let vm = Vm::new(isos.installed(), Hardware::with(firmware))?;
         vm.insert(image_in, &ranges.put(HOST, "image.iso", Arc::new(image))).await?;
         vm.insert(volume_in, &ranges.put(HOST, "volume.iso", Arc::new(volume))).await?;
-        vm.power_on(Some(Drive::First)).await?;
+        vm.power_on(Start::Drive(Drive::First)).await?;
         let console = vm.console().await;
         console.until("done", LIMIT).await?;
         let lines = console.lines()?;
