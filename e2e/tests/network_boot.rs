@@ -9,6 +9,8 @@ mod beside_another_server;
 mod boot;
 #[path = "network_boot/by_reservation.rs"]
 mod by_reservation;
+#[path = "network_boot/by_the_manager.rs"]
+mod by_the_manager;
 #[path = "network_boot/claim.rs"]
 mod claim;
 #[path = "network_boot/desk.rs"]
