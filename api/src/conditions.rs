@@ -96,8 +96,12 @@ pub mod host {
     pub const EJECT_MEDIA_FAILED: &str = "EjectMediaFailed";
     /// The machine boots from the network, and with which of its MAC addresses is not known.
     pub const BOOT_MAC_UNKNOWN: &str = "BootMACUnknown";
+    /// The machine boots from the network with an address that another reservation has as well.
+    pub const BOOT_MAC_IN_USE: &str = "BootMACInUse";
     /// The HostBootConfiguration that was made for the claim is not ready: the machine is not turned on before it is.
     pub const BOOT_CONFIGURATION_NOT_READY: &str = "BootConfigurationNotReady";
+    /// The machine was turned on long ago, and has not fetched what it was to boot from the network.
+    pub const ARTIFACTS_NOT_FETCHED: &str = "ArtifactsNotFetched";
     /// What was made for a boot from the network can't be written or removed.
     pub const BOOT_RESOURCES_NOT_WRITTEN: &str = "BootResourcesNotWritten";
     /// Being cleaned for the next consumer.

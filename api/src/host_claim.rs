@@ -107,7 +107,8 @@ pub struct HostClaimSpec {
     #[schemars(with = "OsFamily")]
     pub os_family: Option<OsFamily>,
     /// Kernel parameters to add. `{{configURL}}` stands for the directory in which our boot server has the
-    /// configuration.
+    /// configuration. `{{rootURL}}` stands for that of
+    /// the root file system of an image from a registry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(length(max = 1024)))]
     pub kernel_args: Vec<String>,

@@ -220,7 +220,8 @@ pub struct Beskar7MachineSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageDetails>,
     /// Kernel parameters to add. `{{configURL}}` stands for the configuration's URL; without configURL
-    /// for the directory in which our boot server has the Machine's bootstrap data.
+    /// for the directory in which our boot server has the Machine's bootstrap data. `{{rootURL}}` stands for that of
+    /// the root file system of an image from a registry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(length(max = 1024)))]
     pub kernel_args: Vec<String>,

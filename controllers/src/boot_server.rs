@@ -1,7 +1,8 @@
 //! The boot server's side of the API server: which capability belongs to which host, what its machine is given, and what
 //! is heard of it. What is served, and how, is in the crate `beskar7-boot`.
 //!
-//! It runs on every replica. It writes one annotation and nothing else: whether a replica leads does not matter for it.
+//! It runs on every replica. It writes what it heard of machines, and nothing else: one annotation, the status of
+//! reservations, events. Whether a replica leads does not matter for it.
 
 mod configuration;
 mod desk;
@@ -24,6 +25,7 @@ use std::{
     time::Duration,
 };
 
+use beskar7_api::HostBootConfiguration;
 use beskar7_boot::{
     capability::Key,
     dhcp,
@@ -56,6 +58,7 @@ pub use self::{
 };
 use crate::{
     caches::{Caches, Feeds},
+    causes::causes,
     diagnostics::Metrics,
     tell::Recorder,
 };
@@ -80,6 +83,17 @@ impl Presenter {
             artifacts: Fetched::new(upstreams.clone()),
             images: Arc::new(Images::new(upstreams)),
         }
+    }
+}
+
+impl Presenter {
+    /// Whether a loader can be told to start what a configuration serves.
+    ///
+    /// # Errors
+    /// It can't, for this reason.
+    pub fn try_script(&self, configuration: &HostBootConfiguration) -> Result<(), String> {
+        // All capabilities are equally long: any claim will do.
+        scripts::script(configuration, &self.links, "").map(drop).map_err(|error| causes(&error))
     }
 }
 

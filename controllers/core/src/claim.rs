@@ -30,6 +30,7 @@ mod wake;
 mod wanting;
 mod wish;
 
+pub(crate) use self::instructions::kernel_name;
 pub use self::{
     candidate::{Candidate, ClaimFields, Size},
     consumer::{Consumer, Identity},

@@ -7,7 +7,7 @@ use std::fmt;
 
 /// Bytes on the command line of x86-64 and arm64, the final zero aside: `COMMAND_LINE_SIZE` in their `asm/setup.h`. What
 /// is longer the kernel cuts off without a word.
-const LONGEST: usize = 2047;
+pub const LONGEST: usize = 2047;
 
 /// Why something can't stand on a kernel's command line. The text says what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,5 +19,5 @@ pub use self::{
     readiness::readiness,
     resources::{CAPABILITY, Resources, belongs_to, resources},
     standing::{Checked, Found, reservation_standing, standing},
-    what::{ROOT, What, architecture, what},
+    what::{ROOT, What, architecture, starts_by_itself, what},
 };

@@ -172,16 +172,21 @@ impl BootDesk {
     async fn artifact(&self, capability: &Capability, name: ArtifactName) -> Result<Medium, Refusal> {
         let (holder, host) = self.holder(capability, Purpose::Media)?;
         let configuration = self.boot_configuration(&holder, &host)?;
+        let heard_here = |word| self.hearing.has_heard(&host, &holder.claim, word);
+        // Firmware may start it without a script that says whether it is still to be started.
+        if name == ArtifactName::Program && told(&host, &holder.claim, heard_here) == Told::Disk {
+            return Err(Refusal::Nothing);
+        }
         let fetched = self.presenter.artifacts.get(&configuration, name, architecture(&host)).await;
         let artifact = fetched.map_err(|error| match &error {
             FetchError::NotThere => Refusal::Nothing,
-            FetchError::Artifact(_) | FetchError::NotBootable(_) => not_now(&holder, &causes(&error)),
+            FetchError::Artifact(_) | FetchError::NothingToStart | FetchError::NotBootable(_) => {
+                not_now(&holder, &causes(&error))
+            }
         })?;
         let (end, last) = (artifact.size(), last(&configuration) == Some(name));
-        let telling = Telling {
-            parts: vec![end.saturating_sub(1)..end],
-            says: Learned::Fetched { artifact: name, last },
-        };
+        let last_byte = end.saturating_sub(1)..end;
+        let telling = Telling { parts: vec![last_byte], says: Learned::Fetched { artifact: name, last } };
         Ok(Medium { source: artifact.source(), etag: artifact.pin().to_owned(), telling: Some(telling) })
     }
 

@@ -21,6 +21,9 @@ pub enum FetchError {
     /// It is not there, or not what it should be.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
+    /// There is nothing in it that could be started.
+    #[error("the image holds neither a kernel nor an EFI program")]
+    NothingToStart,
     /// It is not what it was when the configuration became ready.
     #[error("there is no such thing in what the configuration names")]
     NotThere,
@@ -32,7 +35,7 @@ impl FetchError {
     pub fn passes(&self) -> bool {
         match self {
             Self::Artifact(error) => error.is_passing(),
-            Self::NotBootable(_) | Self::NotThere => false,
+            Self::NotBootable(_) | Self::NothingToStart | Self::NotThere => false,
         }
     }
 }
@@ -55,6 +58,14 @@ pub struct Whole {
     pub image_digest: Option<String>,
     /// The kernel parameters that the image wants.
     pub command_line: Option<String>,
+}
+
+impl Whole {
+    /// Whether there is a kernel for a loader to start.
+    #[must_use]
+    pub fn has_kernel(&self) -> bool {
+        self.parts.iter().any(|part| part.name == ArtifactName::Kernel)
+    }
 }
 
 /// Finds what is fetched; cheap to clone.
@@ -136,8 +147,7 @@ impl Fetched {
         let parts = parts(image);
         let starts = |part: &Part| matches!(part.name, ArtifactName::Kernel | ArtifactName::Program);
         if !parts.iter().any(starts) {
-            let why = "The image holds neither a kernel nor an EFI program".to_owned();
-            return Err(FetchError::NotBootable(why));
+            return Err(FetchError::NothingToStart);
         }
         Ok(Whole { parts, image_digest, command_line })
     }

@@ -67,6 +67,8 @@ pub(super) struct Hearing {
     client: Client,
     /// What is written, or on its way.
     told: Arc<Mutex<HashSet<Told>>>,
+    /// What was heard here, whether it could be written or not.
+    heard: Arc<Mutex<HashSet<Told>>>,
     turns: Arc<Semaphore>,
     tasks: TaskTracker,
 }
@@ -76,6 +78,7 @@ impl Hearing {
         Self {
             client,
             told: Arc::default(),
+            heard: Arc::default(),
             turns: Arc::new(Semaphore::new(AT_ONCE)),
             tasks: TaskTracker::new(),
         }
@@ -92,7 +95,8 @@ impl Hearing {
         }
         let armed = booting.map(|booting| booting.since.as_second());
         let told = Told { host: host.clone(), claim: claim.to_owned(), armed, word };
-        if !self.is_new(&told) {
+        remember(&self.heard, &told);
+        if !remember(&self.told, &told) {
             return;
         }
         let hearing = self.clone();
@@ -108,7 +112,7 @@ impl Hearing {
     pub(super) fn has_heard(&self, host: &PhysicalHost, claim: &str, word: Word) -> bool {
         let armed = delivery::booting(host, claim).map(|booting| booting.since.as_second());
         let told = Told { host: key(host), claim: claim.to_owned(), armed, word };
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).contains(&told)
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).contains(&told)
     }
 
     /// Waits for what is on its way, for some seconds: most machines read their configuration once.
@@ -164,17 +168,18 @@ impl Hearing {
         }
     }
 
-    fn is_new(&self, told: &Told) -> bool {
-        let mut all = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= MOST_REMEMBERED {
-            all.clear();
-        }
-        all.insert(told.clone())
-    }
-
     fn forget(&self, told: &Told) {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).remove(told);
     }
+}
+
+/// Adds it; whether it is new.
+fn remember(all: &Mutex<HashSet<Told>>, told: &Told) -> bool {
+    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    if all.len() >= MOST_REMEMBERED {
+        all.clear();
+    }
+    all.insert(told.clone())
 }
 
 /// Whether a word changes anything, given what the boot is to be seen by. Nothing is written that nobody asks for.

@@ -9,14 +9,12 @@ use std::{
 
 use beskar7_api::{DHCPReservation, PhysicalHost, labels};
 use beskar7_boot::{
-    artifacts::is_url,
     delivery::ArtifactName,
-    dhcp::{Addressing, Asked, Boot, Counted, Kind, Loader, Mac, Register, Reservation},
+    dhcp::{Addressing, Asked, Boot, Counted, Loader, Mac, Register, Reservation},
 };
 use beskar7_core::{
-    claim::told_to_boot,
     delivery,
-    network_boot::{CAPABILITY, Told, belongs_to, told},
+    network_boot::{CAPABILITY, Told, belongs_to, starts_by_itself, told},
 };
 use kube::ResourceExt as _;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -136,10 +134,8 @@ impl Machines {
             // Its script says so: firmware that is told nothing asks again and again before it goes on to its disk.
             Told::Disk => None,
             Told::Network => {
-                let is_program = told_to_boot(&host).is_some_and(|image| {
-                    is_url(image) && host.spec.boot.as_ref().is_some_and(|boot| boot.kernel.is_none())
-                });
-                is_program.then(|| self.links.artifact(claim, ArtifactName::Program))
+                let by_itself = host.spec.boot.as_ref().is_some_and(starts_by_itself);
+                by_itself.then(|| self.links.artifact(claim, ArtifactName::Program))
             }
         };
         Boot::Script { script: self.links.script(claim), program }
@@ -155,6 +151,10 @@ impl Register for Machines {
     fn asked(&self, asked: &Asked) {
         let Some(reservation) = self.found(asked.mac) else { return };
         self.sightings.asked(&reservation, asked);
+        // What was for another server, or got no answer, says nothing of a boot.
+        if !asked.boot && asked.given.is_none() {
+            return;
+        }
         let claim = reservation.labels().get(labels::CLAIM_ID);
         if let (Some(claim), Some(host)) = (claim, self.host_of(&reservation)) {
             let (reason, note) = said(asked);
@@ -174,14 +174,11 @@ fn said(asked: &Asked) -> (&'static str, String) {
         Loader::Ipxe { .. } => "iPXE",
         Loader::System => "What runs on it",
     };
-    let told = if asked.boot { "was told what to boot" } else { "was told nothing to boot" };
-    let asks = match asked.kind {
-        Kind::Discover | Kind::Request => "asked for an address",
-        Kind::Inform => "asked what to boot",
-        Kind::Release => "gave its address back",
-        Kind::Decline => "refused its address: somebody else has it",
+    let told = match (asked.boot, asked.given) {
+        (true, _) => "was told what to boot",
+        (false, _) => "got one",
     };
-    ("AskedForAddress", format!("{who} {asks} with {}, and {told}", asked.mac))
+    ("AskedForAddress", format!("{who} asked for an address with {}, and {told}", asked.mac))
 }
 
 fn addressing(reservation: &DHCPReservation) -> Option<Addressing> {

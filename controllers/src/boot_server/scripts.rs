@@ -21,6 +21,15 @@ pub(super) enum NoScript {
     /// A kernel parameter can't be one.
     #[error("a kernel parameter can't be used")]
     Argument(#[source] ArgumentError),
+    /// The kernel would cut the rest off.
+    #[error(
+        "the kernel's command line would have {length} bytes, and kernels read {} of them",
+        kernel_line::LONGEST
+    )]
+    TooLong {
+        /// How long it would be.
+        length: usize,
+    },
     /// Something can't stand in a script.
     #[error(transparent)]
     Script(#[from] ScriptError),
@@ -37,6 +46,12 @@ pub(super) fn script(
     let initramfs: Vec<String> =
         initramfs(configuration).map(|artifact| links.artifact(claim, artifact)).collect();
     let arguments = arguments(configuration, links, claim)?;
+    // With what iPXE puts before it, and the names of the ramdisks.
+    let added = initramfs.len().saturating_mul("initrd=initramfs-00 ".len()).saturating_add("kernel ".len());
+    let length = arguments.iter().map(|argument| argument.len() + 1).sum::<usize>().saturating_add(added);
+    if length > kernel_line::LONGEST {
+        return Err(NoScript::TooLong { length });
+    }
     Ok(ipxe::start(&Start { kernel: &kernel, initramfs: &initramfs, arguments: &arguments })?)
 }
 
@@ -130,6 +145,7 @@ mod tests {
             (vec![], json!({})),
             (vec!["kernel"], json!({"kernelArgs": ["a\nboot"]})),
             (vec!["kernel"], json!({"kernelArgs": ["mac=${net0/mac}"]})),
+            (vec!["kernel"], json!({"kernelArgs": vec![format!("a={}", "b".repeat(1000)); 2]})),
         ] {
             let error = made(&names, spec, json!({})).0.unwrap_err();
             assert!(!error.to_string().contains("/c/"), "{error}");

@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use beskar7_api::{HostBootConfiguration, PhysicalHost, host_boot_configuration::ServedArtifact};
+use beskar7_api::{
+    HostBootConfiguration, PhysicalHost, boot::BootMode, host_boot_configuration::ServedArtifact,
+};
 use beskar7_core::{
     host::hold::Hold,
     network_boot::{Checked, Found, architecture, belongs_to, readiness, standing},
@@ -77,10 +79,12 @@ async fn look(configuration: &HostBootConfiguration, context: &Context) -> Resul
         return Ok(Action::await_change());
     }
     let (checked, passes) = match holder(configuration, context) {
-        None => (Checked::NotHeld, false),
+        // A pause takes nothing from what runs.
+        Holder::Paused => return Ok(Action::await_change()),
+        Holder::Nobody => (Checked::NotHeld, false),
         // What was found once is what the host boots: it is not looked at again.
-        Some(_) if readiness(configuration).is_ok() => return Ok(Action::await_change()),
-        Some(host) => check(configuration, &host, context).await,
+        Holder::Host(_) if readiness(configuration).is_ok() => return Ok(Action::await_change()),
+        Holder::Host(host) => check(configuration, &host, context).await,
     };
     let status = standing(configuration, checked, clock::now());
     let done = keep(&context.client, configuration, &status).await?;
@@ -91,15 +95,26 @@ async fn look(configuration: &HostBootConfiguration, context: &Context) -> Resul
     Ok(Action::requeue(spread(pause)))
 }
 
-/// The host that this was made for, while it is held by the claim that it was made for.
-fn holder(configuration: &HostBootConfiguration, context: &Context) -> Option<Arc<PhysicalHost>> {
+/// Whom a configuration is for.
+enum Holder {
+    /// This host, while it is held by the claim that it was made for.
+    Host(Arc<PhysicalHost>),
+    /// A host that is to be left alone.
+    Paused,
+    /// Nobody.
+    Nobody,
+}
+
+fn holder(configuration: &HostBootConfiguration, context: &Context) -> Holder {
     let (namespace, _) = key(configuration);
-    let host = context.hosts.get(&(namespace, configuration.spec.host_ref.name.clone()))?;
-    let is_its = match Hold::of(&host) {
-        Hold::Held { claim } => belongs_to(&configuration.metadata, &host, claim),
-        Hold::Free | Hold::Kept(_) | Hold::Leaving | Hold::Cleaned | Hold::OnHold => false,
+    let Some(host) = context.hosts.get(&(namespace, configuration.spec.host_ref.name.clone())) else {
+        return Holder::Nobody;
     };
-    is_its.then_some(host)
+    match Hold::of(&host) {
+        Hold::Held { claim } if belongs_to(&configuration.metadata, &host, claim) => Holder::Host(host),
+        Hold::OnHold => Holder::Paused,
+        Hold::Held { .. } | Hold::Free | Hold::Kept(_) | Hold::Leaving | Hold::Cleaned => Holder::Nobody,
+    }
 }
 
 /// What came of it, and whether it may come to something else by itself.
@@ -112,18 +127,38 @@ async fn check(
     if let Some(missing) = missing_secret(configuration, context).await {
         return (Checked::NotUsable(missing), true);
     }
+    let mode = host.spec.boot.as_ref().map(|boot| boot.boot_mode).unwrap_or_default();
     match presenter.artifacts.check(configuration, architecture(host)).await {
+        Ok(whole) if mode == BootMode::Legacy && !whole.has_kernel() => {
+            let why = "The image holds an EFI program and no kernel, and the machine boots by BIOS: set bootMode: UEFI";
+            (Checked::NotBootable(why.to_owned()), false)
+        }
         Ok(whole) => {
             let artifacts = whole.parts.iter().map(|part| shown(part, presenter)).collect();
             let (image_digest, command_line) = (whole.image_digest, whole.command_line);
-            (Checked::Ready(Found { artifacts, image_digest, command_line }), false)
+            let found = Checked::Ready(Found { artifacts, image_digest, command_line });
+            match unless_it_starts(configuration, &found, presenter) {
+                None => (found, false),
+                Some(why) => (Checked::NotBootable(why), false),
+            }
         }
         Err(FetchError::NotBootable(why)) => (Checked::NotBootable(why), false),
         // Whoever mends it does so elsewhere: nothing here would tell.
-        Err(error @ (FetchError::Artifact(_) | FetchError::NotThere)) => {
+        Err(error @ (FetchError::Artifact(_) | FetchError::NothingToStart | FetchError::NotThere)) => {
             (Checked::NotUsable(causes(&error)), true)
         }
     }
+}
+
+/// Why no loader could be told to start it, if none could. Better now than when the machine is on.
+fn unless_it_starts(
+    configuration: &HostBootConfiguration,
+    found: &Checked,
+    presenter: &Presenter,
+) -> Option<String> {
+    let mut ready = configuration.clone();
+    ready.status = Some(standing(configuration, found.clone(), clock::now()));
+    presenter.try_script(&ready).err()
 }
 
 fn shown(part: &Part, presenter: &Presenter) -> ServedArtifact {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use beskar7_api::PhysicalHost;
+use beskar7_core::host::hold::Hold;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
@@ -16,8 +17,8 @@ pub struct Wakes {
     configurations: UnboundedReceiver<Key>,
     hosts: UnboundedReceiver<Key>,
     known_hosts: Cache<PhysicalHost>,
-    /// Under which claim each host was held last.
-    held: HashMap<Key, Option<String>>,
+    /// Under which claim each host was held last, and whether it was to be left alone.
+    held: HashMap<Key, (Option<String>, bool)>,
     keys: UnboundedSender<Key>,
 }
 
@@ -56,7 +57,7 @@ impl Wakes {
 
     fn changed_hands(&mut self, key: &Key) -> bool {
         let Some(host) = self.known_hosts.get(key) else { return self.held.remove(key).is_some() };
-        let claim = host.spec.claim_id.clone();
-        self.held.insert(key.clone(), claim.clone()) != Some(claim)
+        let held = (host.spec.claim_id.clone(), Hold::of(&host) == Hold::OnHold);
+        self.held.insert(key.clone(), held.clone()) != Some(held)
     }
 }

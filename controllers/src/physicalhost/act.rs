@@ -115,7 +115,10 @@ pub(super) async fn act(
             Ok(()) => written(marks.free(host).await?, None),
             Err(trouble) => Ok(Outcome::Failed(trouble)),
         },
-        Plan::HandOver => written(marks.hand_over(host).await?, None),
+        Plan::HandOver => match tools.resources.remove_older(host).await {
+            Ok(()) => written(marks.hand_over(host).await?, None),
+            Err(trouble) => Ok(Outcome::Failed(trouble)),
+        },
     }
 }
 

@@ -5,11 +5,11 @@
 //! the BMC and nowhere else.
 
 use beskar7_api::{PhysicalHost, boot::BootMethod, conditions::host as reasons, hardware::Architecture};
-use beskar7_boot::{artifacts::is_url, delivery::ArtifactName, dhcp};
+use beskar7_boot::{delivery::ArtifactName, dhcp};
 use beskar7_core::{
     delivery::Way,
     host::{boot_parameters::Parameters, contact::Trouble, plan::Wanted},
-    network_boot::architecture,
+    network_boot::{architecture, starts_by_itself},
 };
 
 use crate::{boot_server::Presenter, causes::causes};
@@ -83,8 +83,7 @@ async fn presented(
 /// What firmware starts that boots by HTTP: an EFI program that holds all, or iPXE for its architecture.
 fn program(host: &PhysicalHost, claim: &str, presenter: &Presenter) -> String {
     let links = &presenter.links;
-    let image = host.spec.boot.as_ref().and_then(|boot| boot.image.as_deref());
-    if image.is_some_and(is_url) {
+    if host.spec.boot.as_ref().is_some_and(starts_by_itself) {
         return links.artifact(claim, ArtifactName::Program);
     }
     let architecture = match architecture(host) {

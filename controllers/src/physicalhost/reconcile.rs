@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use beskar7_api::{Beskar7Machine, HostClaim, PhysicalHost, finalizers};
+use beskar7_api::{Beskar7Machine, DHCPReservation, HostClaim, PhysicalHost, finalizers};
 use beskar7_core::host::{
     self, Decision, Failure, Observed, Pace, Requeue,
     contact::{Contact, Trouble},
@@ -73,6 +73,8 @@ pub struct Means {
     pub machines: Cache<Beskar7Machine>,
     /// What tenants want.
     pub claims: Cache<HostClaim>,
+    /// What hosts are told when they boot from the network.
+    pub reservations: Cache<DHCPReservation>,
     /// What is presented to machines, where there is a boot server.
     pub presenter: Option<Presenter>,
 }
@@ -88,12 +90,12 @@ impl Context {
         means: Means,
         woken: UnboundedSender<Key>,
     ) -> Self {
-        let Means { guard, machines, claims, presenter } = means;
+        let Means { guard, machines, claims, reservations, presenter } = means;
         Self {
             tools: Tools {
                 marks: Marks::new(client.clone()),
                 copies: Copies::new(client.clone()),
-                resources: Resources::new(client.clone(), claims.clone()),
+                resources: Resources::new(client.clone(), claims.clone(), reservations),
                 presenter,
             },
             bmcs: Bmcs::new(guard),

@@ -1,6 +1,8 @@
 //! What is made for a host whose machine boots from the network: its HostBootConfiguration and its DHCPReservation. They
 //! have the host's name, belong to it, bear the claim's ID, and go with the claim.
 
+use std::sync::Arc;
+
 use beskar7_api::{
     DHCPReservation, GROUP, HostBootConfiguration, HostClaim, PhysicalHost, VERSION,
     conditions::host as reasons, labels,
@@ -17,17 +19,28 @@ use kube::{
 use serde::Serialize;
 use serde_json::json;
 
-use crate::{boot_server::Presenter, causes::causes, claim::Claimant as _, watch::Cache, write::Writable};
+use crate::{
+    boot_server::{Presenter, first_of},
+    causes::causes,
+    claim::Claimant as _,
+    watch::{Cache, key},
+    write::Writable,
+};
 
 /// Makes and removes them.
 pub(super) struct Resources {
     client: Client,
     claims: Cache<HostClaim>,
+    reservations: Cache<DHCPReservation>,
 }
 
 impl Resources {
-    pub(super) fn new(client: Client, claims: Cache<HostClaim>) -> Self {
-        Self { client, claims }
+    pub(super) fn new(
+        client: Client,
+        claims: Cache<HostClaim>,
+        reservations: Cache<DHCPReservation>,
+    ) -> Self {
+        Self { client, claims, reservations }
     }
 
     /// Makes them what the host's claim asks for. The machine may be turned on when this says so.
@@ -42,7 +55,7 @@ impl Resources {
         let wanted = resources(host, &boot, tenants.as_deref(), &presenter.links.shown_script())?;
         let name = host.name_any();
         let reservation = DHCPReservation::new(&name, wanted.reservation);
-        self.make(reservation, host, claim).await?;
+        self.is_the_one_that_is_answered(&self.make(reservation, host, claim).await?)?;
         let configuration = HostBootConfiguration::new(&name, wanted.configuration);
         readiness(&self.make(configuration, host, claim).await?)
     }
@@ -53,8 +66,37 @@ impl Resources {
         self.remove_one::<HostBootConfiguration>(host).await.map_err(|error| not_written(&error))
     }
 
+    /// Removes what was made for another claim than the one that holds a host now.
+    pub(super) async fn remove_older(&self, host: &PhysicalHost) -> Result<(), Trouble> {
+        match host.spec.boot.as_ref().is_some_and(|boot| boot.method.is_from_network()) {
+            // It takes their places.
+            true => Ok(()),
+            false => self.remove(host).await,
+        }
+    }
+
+    /// Another one with the same address would be answered in its place: with somebody else's secrets.
+    fn is_the_one_that_is_answered(&self, reservation: &DHCPReservation) -> Result<(), Trouble> {
+        let mac = &reservation.spec.host_mac;
+        let others = self.reservations.all().into_iter();
+        let same = others.filter(|other| other.spec.host_mac.eq_ignore_ascii_case(mac));
+        let first = first_of(same.chain([Arc::new(reservation.clone())]));
+        let Some(other) = first.map(|first| key(first.as_ref())).filter(|first| *first != key(reservation))
+        else {
+            return Ok(());
+        };
+        Err(Trouble {
+            reason: reasons::BOOT_MAC_IN_USE,
+            message: format!(
+                "The machine is not booted: {mac} is reserved by {}/{} as well, which is older and would be answered. Correct the bootMACAddress of one of the two hosts",
+                other.0, other.1
+            ),
+            passes: true,
+        })
+    }
+
     /// The tenant's claim that holds a host, if one does.
-    fn tenants(&self, host: &PhysicalHost) -> Option<std::sync::Arc<HostClaim>> {
+    fn tenants(&self, host: &PhysicalHost) -> Option<Arc<HostClaim>> {
         let reference = host.spec.consumer_ref.as_ref()?;
         (reference.kind.as_deref() == Some(HostClaim::KIND))
             .then(|| self.claims.get(&(reference.namespace.clone()?, reference.name.clone()?)))?

@@ -90,6 +90,7 @@ impl Controllers {
                 guard: Arc::new(move || gate.left(clock::uptime()).is_some()),
                 machines: caches.machines.clone(),
                 claims: caches.claims.clone(),
+                reservations: caches.reservations.clone(),
                 presenter: parts.presenter.clone(),
             },
             woken.clone(),

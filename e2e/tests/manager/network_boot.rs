@@ -73,9 +73,9 @@ async fn loader(site: &Site, host: &PhysicalHost) -> Result<Loader> {
 
 /// What the machine was told to boot from since its log was cleared.
 fn armed(site: &Site) -> Result<Vec<(Target, OverrideEnabled)>> {
-    let told = site.done_to(0)?.into_iter().filter_map(|action| match action {
-        Action::SetOverride { to } => Some((to.target, to.enabled)),
-        _ => None,
+    let told = site.done_to(0)?.into_iter().filter_map(|action| {
+        let Action::SetOverride { to } = action else { return None };
+        Some((to.target, to.enabled))
     });
     Ok(told.filter(|(target, _)| *target != Target::None).collect())
 }

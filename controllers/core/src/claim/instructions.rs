@@ -14,23 +14,28 @@ pub struct Instructions {
 }
 
 impl Instructions {
-    /// What is booted, by the one name that tells it from another: the ISO, the image in a registry, the kernel.
+    /// What is booted, by the name that tells it from another: the ISO, the image in a registry, the kernel and what goes
+    /// with it.
     #[must_use]
-    pub fn image(&self) -> Option<&str> {
+    pub fn image(&self) -> Option<String> {
         image(self.boot_iso_source.as_deref(), self.boot.as_ref())
     }
 }
 
 /// What a host is told to boot, by the same name.
 #[must_use]
-pub fn told_to_boot(host: &PhysicalHost) -> Option<&str> {
+pub fn told_to_boot(host: &PhysicalHost) -> Option<String> {
     image(host.spec.boot_iso_source.as_deref(), host.spec.boot.as_ref())
 }
 
-fn image<'a>(iso: Option<&'a str>, boot: Option<&'a HostBoot>) -> Option<&'a str> {
-    let from_network = boot.filter(|boot| boot.method.is_from_network());
-    match from_network {
-        Some(boot) => boot.image.as_deref().or(boot.kernel.as_deref()),
-        None => iso,
-    }
+fn image(iso: Option<&str>, boot: Option<&HostBoot>) -> Option<String> {
+    let Some(boot) = boot.filter(|boot| boot.method.is_from_network()) else {
+        return iso.map(str::to_owned);
+    };
+    boot.image.clone().or_else(|| Some(kernel_name(boot.kernel.as_deref()?, boot.initramfs.as_deref())))
+}
+
+/// The name of a kernel and what goes with it.
+pub(crate) fn kernel_name(kernel: &str, initramfs: Option<&str>) -> String {
+    initramfs.map_or_else(|| kernel.to_owned(), |initramfs| format!("{kernel} {initramfs}"))
 }

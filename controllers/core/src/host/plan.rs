@@ -290,7 +290,11 @@ fn await_boot(host: &PhysicalHost, booting: Booting, seen: Seen, now: Timestamp,
         }
         PowerState::On => {
             let by_volume = matches!(host.spec.boot.as_ref().and_then(way), Some(Way::Volume(_)));
-            await_boot_of_running(booting, &heard, seen, now, means.patience, by_volume)
+            let planned = await_boot_of_running(booting, &heard, seen, now, means.patience, by_volume);
+            match planned {
+                Plan::WriteSeen(Sight::Unobservable) if boots_from_network(host) => not_fetched(),
+                other => other,
+            }
         }
         PowerState::PoweringOn | PowerState::PoweringOff | PowerState::Paused | PowerState::Unknown => {
             Plan::AwaitBoot
@@ -372,6 +376,19 @@ fn not_read() -> Plan {
     })
 }
 
+fn boots_from_network(host: &PhysicalHost) -> bool {
+    host.spec.boot.as_ref().is_some_and(|boot| boot.method.is_from_network())
+}
+
+/// It runs, and has not fetched what it was to boot: whatever it runs is something else.
+fn not_fetched() -> Plan {
+    Plan::Refuse(Trouble {
+        reason: reasons::ARTIFACTS_NOT_FETCHED,
+        message: "The machine was turned on and has not fetched what it was to boot from the network. The events of this host say how far it came; look at its console, and whether its network reaches the boot server. It may still fetch it".to_owned(),
+        passes: true,
+    })
+}
+
 /// Whether a machine lost its medium before it booted from it: it would come up with what is on its disk, and be taken
 /// for what was asked. Later an empty drive says nothing: installers eject what they came from.
 fn lost_its_medium(booting: &Booting, heard: &Heard, seen: Seen, now: Timestamp) -> bool {
@@ -423,13 +440,15 @@ pub fn believable(wanted: &Wanted, off_and_armed: Seen) -> Vec<Evidence> {
     if wanted.configuration == Some(Way::Url) {
         return vec![Evidence::Configuration];
     }
+    // The BMC would see its firmware start a loader, and call that a boot: what it fetches from us is the proof.
+    if wanted.method.is_from_network() {
+        return vec![Evidence::Image];
+    }
     let mut evidence = Vec::new();
     if matches!(off_and_armed.boot, Some(Boot::NotBegun | Boot::Firmware)) {
         evidence.push(Evidence::Progress);
     }
-    let is_read_from_us =
-        wanted.method.is_from_network() || matches!(wanted.parameters, Some(Parameters::Overlay(_)));
-    if is_read_from_us {
+    if matches!(wanted.parameters, Some(Parameters::Overlay(_))) {
         evidence.push(Evidence::Image);
     }
     if off_and_armed.armed == Some(true) {

@@ -9,7 +9,7 @@ use beskar7_api::{
 
 use super::configuration::{Synced, names_configuration};
 use crate::{
-    claim::Instructions,
+    claim::{Instructions, kernel_name},
     delivery::{Delivery, PLACEHOLDER},
     host::hold::{Progress, annotation},
     machine::{
@@ -26,8 +26,8 @@ pub enum Image<'a> {
     None,
     /// An ISO that the host boots from.
     Iso(&'a str),
-    /// A kernel that the host boots from the network.
-    Kernel(&'a str),
+    /// A kernel that the host boots from the network, and what goes with it.
+    Kernel(&'a str, Option<&'a str>),
     /// An image in a registry that the host boots from the network.
     Registry(&'a str),
     /// One that can't be brought onto a host, for this reason.
@@ -38,7 +38,7 @@ pub enum Image<'a> {
 #[must_use]
 pub fn image(claim: &HostClaim) -> Image<'_> {
     if let Some(kernel) = &claim.spec.kernel {
-        return Image::Kernel(kernel);
+        return Image::Kernel(kernel, claim.spec.initramfs.as_deref());
     }
     let Some(image) = &claim.spec.image else { return Image::None };
     match image.details.format.or_else(|| by_ending(&image.url)) {
@@ -62,11 +62,12 @@ pub fn image(claim: &HostClaim) -> Image<'_> {
     }
 }
 
-impl<'a> Image<'a> {
+impl Image<'_> {
     /// The one name by which it is told from another.
-    fn name(self) -> Option<&'a str> {
+    fn name(self) -> Option<String> {
         match self {
-            Self::Iso(name) | Self::Kernel(name) | Self::Registry(name) => Some(name),
+            Self::Iso(name) | Self::Registry(name) => Some(name.to_owned()),
+            Self::Kernel(kernel, initramfs) => Some(kernel_name(kernel, initramfs)),
             Self::None | Self::NotUsable(_) => None,
         }
     }
@@ -74,7 +75,7 @@ impl<'a> Image<'a> {
     /// Whether a host boots it from the network.
     fn is_from_network(self) -> bool {
         match self {
-            Self::Kernel(_) | Self::Registry(_) => true,
+            Self::Kernel(..) | Self::Registry(_) => true,
             Self::Iso(_) | Self::None | Self::NotUsable(_) => false,
         }
     }
@@ -153,7 +154,7 @@ pub fn order(claim: &HostClaim, delivery: Delivery) -> Result<Order, String> {
         initramfs: spec.initramfs.clone(),
         image: match image {
             Image::Registry(reference) => Some(reference.to_owned()),
-            Image::None | Image::Iso(_) | Image::Kernel(_) | Image::NotUsable(_) => None,
+            Image::None | Image::Iso(_) | Image::Kernel(..) | Image::NotUsable(_) => None,
         },
         ..HostBoot::default()
     };
@@ -198,10 +199,10 @@ pub fn instructions(
             ((!from_network).then(|| runs.to_owned()), boot)
         }
         (None, Image::Iso(url), Ok(order)) if may_boot => (Some(url.to_owned()), Some(order.boot)),
-        (None, Image::Kernel(_) | Image::Registry(_), Ok(order)) if may_boot => (None, Some(order.boot)),
+        (None, Image::Kernel(..) | Image::Registry(_), Ok(order)) if may_boot => (None, Some(order.boot)),
         (
             None,
-            Image::Iso(_) | Image::Kernel(_) | Image::Registry(_) | Image::None | Image::NotUsable(_),
+            Image::Iso(_) | Image::Kernel(..) | Image::Registry(_) | Image::None | Image::NotUsable(_),
             Ok(_) | Err(_),
         ) => (None, None),
     };
@@ -215,8 +216,8 @@ pub fn wants_another(claim: &HostClaim, host: &PhysicalHost) -> bool {
     has_begun(host)
         && match image(claim) {
             // What nobody knows goes on running.
-            image @ (Image::Iso(_) | Image::Kernel(_) | Image::Registry(_)) => {
-                booted(host).is_some_and(|runs| Some(runs) != image.name())
+            image @ (Image::Iso(_) | Image::Kernel(..) | Image::Registry(_)) => {
+                booted(host).is_some_and(|runs| Some(runs) != image.name().as_deref())
             }
             Image::None => true,
             Image::NotUsable(_) => false,

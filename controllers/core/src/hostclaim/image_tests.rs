@@ -33,24 +33,24 @@ fn the_format_tells_and_else_the_ending() {
         let found = match image(&with(json!({ "image": given }))) {
             Image::None => "none".to_owned(),
             Image::Iso(_) => "iso".to_owned(),
-            Image::Kernel(url) => format!("kernel {url}"),
+            Image::Kernel(url, _) => format!("kernel {url}"),
             Image::Registry(reference) => format!("registry {reference}"),
             Image::NotUsable(why) => why.to_owned(),
         };
         assert!(found.contains(expected), "{given}: {found}");
     }
     assert_eq!(image(&with(json!({}))), Image::None);
-    assert_eq!(image(&with(json!({"kernel": "http://x/k"}))), Image::Kernel("http://x/k"));
+    assert_eq!(image(&with(json!({"kernel": "http://x/k"}))), Image::Kernel("http://x/k", None));
 }
 
 #[test]
 fn what_is_no_iso_boots_from_the_network() {
     let kernel = json!({"kernel": "http://x/k", "initramfs": "http://x/i", "online": true});
     let registry = json!({"image": {"url": "oci://r.example.org/os:1"}, "online": true});
-    for (spec, name) in [(&kernel, "http://x/k"), (&registry, "oci://r.example.org/os:1")] {
+    for (spec, name) in [(&kernel, "http://x/k http://x/i"), (&registry, "oci://r.example.org/os:1")] {
         let told = instructions(&with(spec.clone()), Some(&host(json!({}))), &Synced::Yes, ON);
         let boot = told.boot.clone().unwrap();
-        assert_eq!((told.boot_iso_source.as_deref(), told.image()), (None, Some(name)), "{spec}");
+        assert_eq!((told.boot_iso_source.as_deref(), told.image().as_deref()), (None, Some(name)), "{spec}");
         assert_eq!(
             (boot.method, boot.initramfs.is_some()),
             (BootMethod::Ipxe, spec.get("initramfs").is_some())
@@ -63,10 +63,17 @@ fn what_is_no_iso_boots_from_the_network() {
         let marks = marks.map(|(key, value)| (key.to_owned(), value));
         runs.metadata.annotations = Some(marks.into());
         let again = instructions(&with(spec.clone()), Some(&runs), &Synced::Yes, ON);
-        assert_eq!((again.boot_iso_source.as_deref(), again.image()), (None, Some(name)), "{spec}");
+        assert_eq!(
+            (again.boot_iso_source.as_deref(), again.image().as_deref()),
+            (None, Some(name)),
+            "{spec}"
+        );
         assert!(!wants_another(&with(spec.clone()), &runs));
-        let other = with(json!({"kernel": "http://x/k2", "online": true}));
-        assert!(wants_another(&other, &runs));
+        for other in
+            [json!({"kernel": "http://x/k2"}), json!({"kernel": "http://x/k", "initramfs": "http://x/i2"})]
+        {
+            assert!(wants_another(&with(other), &runs));
+        }
     }
     let volume = json!({"image": {"url": "foo:1", "format": "oci"}, "userData": {"name": "u"}, "configVolume": "cidata"});
     assert!(order(&with(volume), ON).unwrap_err().contains("configVolume"));

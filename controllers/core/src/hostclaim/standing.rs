@@ -224,10 +224,10 @@ fn provisioned(claim: &HostClaim, course: &Course<'_>) -> Finding {
             no(reasons::IMAGE_NOT_SUPPORTED, format!("{why}. Meanwhile the machine runs what it did"))
         }
         (_, Image::NotUsable(why)) => no(reasons::IMAGE_NOT_SUPPORTED, why),
-        (Some(Progress::Seen), Image::Iso(_) | Image::Kernel(_) | Image::Registry(_) | Image::None) => {
+        (Some(Progress::Seen), Image::Iso(_) | Image::Kernel(..) | Image::Registry(_) | Image::None) => {
             yes(reasons::BOOTED)
         }
-        (_, Image::Iso(_) | Image::Kernel(_) | Image::Registry(_) | Image::None) => match trouble(host) {
+        (_, Image::Iso(_) | Image::Kernel(..) | Image::Registry(_) | Image::None) => match trouble(host) {
             Some(reason) => host_error(reason),
             None if matches!(begun, Some(Progress::Booting(_))) || told_to_boot(host).is_some() => {
                 no(reasons::PROVISIONING, String::new())

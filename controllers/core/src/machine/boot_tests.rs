@@ -101,7 +101,10 @@ fn a_machine_boots_from_the_network_in_three_ways() {
     }
     let registry = json!({"provisioningMode": "iPXE", "imageURL": "oci://r.example.org/os:1"});
     let order = ordered(registry, ON).unwrap();
-    assert_eq!((order.instructions.image(), order.bootstrap), (Some("oci://r.example.org/os:1"), None));
+    assert_eq!(
+        (order.instructions.image().as_deref(), order.bootstrap),
+        (Some("oci://r.example.org/os:1"), None)
+    );
 }
 
 #[test]

@@ -63,6 +63,14 @@ pub fn architecture(host: &PhysicalHost) -> Architecture {
     Candidate::new(host).architecture.unwrap_or(Architecture::Amd64)
 }
 
+/// Whether firmware that boots by HTTP can start it without a loader in between: an EFI program that needs no parameters,
+/// as nobody would pass them on.
+#[must_use]
+pub fn starts_by_itself(boot: &HostBoot) -> bool {
+    let is_program = boot.image.as_deref().is_some_and(|image| is_web(image) && is_program(image));
+    boot.kernel.is_none() && boot.kernel_args.is_empty() && is_program
+}
+
 /// Whether a host can be told to boot this from the network.
 ///
 /// # Errors
@@ -97,6 +105,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_program_needs_a_loader_where_it_has_parameters() {
+        for (boot, expected) in [
+            (json!({"method": "HTTPBoot", "image": "http://x/os.efi"}), true),
+            (json!({"method": "HTTPBoot", "image": "http://x/os.efi", "kernelArgs": ["a"]}), false),
+            (json!({"method": "HTTPBoot", "image": "oci://x/os"}), false),
+            (json!({"method": "HTTPBoot", "kernel": "http://x/os.efi"}), false),
+        ] {
+            assert_eq!(starts_by_itself(&serde_json::from_value(boot.clone()).unwrap()), expected, "{boot}");
+        }
+    }
 
     #[test]
     fn what_is_fetched_follows_from_what_is_named() {
