@@ -70,8 +70,13 @@ impl MockApiServer {
             recorder,
             Metrics::new(),
             (minute * 10, pace),
-            Means { guard: Arc::new(|| true), machines, claims: Cache::empty(),
-                reservations: Cache::empty(), presenter: None },
+            Means {
+                guard: Arc::new(|| true),
+                machines,
+                claims: Cache::empty(),
+                reservations: Cache::empty(),
+                presenter: None,
+            },
             tokio::sync::mpsc::unbounded_channel().0,
         ))
     }

@@ -291,10 +291,8 @@ fn await_boot(host: &PhysicalHost, booting: Booting, seen: Seen, now: Timestamp,
         PowerState::On => {
             let by_volume = matches!(host.spec.boot.as_ref().and_then(way), Some(Way::Volume(_)));
             let planned = await_boot_of_running(booting, &heard, seen, now, means.patience, by_volume);
-            match planned {
-                Plan::WriteSeen(Sight::Unobservable) if boots_from_network(host) => not_fetched(),
-                other => other,
-            }
+            let unseen = planned == Plan::WriteSeen(Sight::Unobservable);
+            if unseen && boots_from_network(host) { not_fetched() } else { planned }
         }
         PowerState::PoweringOn | PowerState::PoweringOff | PowerState::Paused | PowerState::Unknown => {
             Plan::AwaitBoot
