@@ -51,8 +51,8 @@ impl Line {
         }
     }
 
-    /// The next message; nothing, when there will be none.
-    async fn hear(&mut self) -> Option<Message> {
+    /// The next message, or the end where there will be none.
+    async fn hear(&mut self) -> Result<Message, End> {
         match self {
             Self::Own(socket) => {
                 let mut buffer = [0; LONGEST];
@@ -61,14 +61,15 @@ impl Line {
                         Ok(length) => length,
                         // The client's last word may still wait behind this one.
                         Err(error) if error.kind() == ConnectionRefused => continue,
-                        Err(_) => return None,
+                        Err(_) => return Err(End::Silent),
                     };
                     if let Ok(message) = Message::parse(buffer.get(..length).unwrap_or_default()) {
-                        return Some(message);
+                        return Ok(message);
                     }
                 }
             }
-            Self::Shared { messages, .. } => messages.recv().await,
+            // The client has begun something else.
+            Self::Shared { messages, .. } => messages.recv().await.ok_or(End::Unwanted),
         }
     }
 
@@ -94,11 +95,11 @@ impl Line {
             let until = Instant::now() + patience;
             next = loop {
                 match timeout_at(until, self.hear()).await {
-                    Ok(Some(message)) => match transfer.hear(&message) {
+                    Ok(Ok(message)) => match transfer.hear(&message) {
                         Next::Wait => {}
                         next @ (Next::Send(..) | Next::Done(_) | Next::Refuse(..)) => break next,
                     },
-                    Ok(None) => return End::Silent,
+                    Ok(Err(end)) => return end,
                     Err(_elapsed) => break transfer.time_is_over(),
                 }
             };

@@ -82,7 +82,7 @@ pub async fn serve(
         ports,
         limits,
         watcher,
-        lines: HashMap::new(),
+        talks: HashMap::new(),
         transfers: JoinSet::new(),
     };
     let mut buffer = [0; LONGEST];
@@ -91,7 +91,7 @@ pub async fn serve(
             received = desk.datagrams.receive(&mut buffer) => received,
             Some(ended) = desk.transfers.join_next(), if !desk.transfers.is_empty() => {
                 if let Ok(peer) = ended {
-                    desk.lines.remove(&peer);
+                    desk.ended(peer);
                 }
                 continue;
             }
@@ -116,47 +116,71 @@ struct Desk {
     ports: Ports,
     limits: Limits,
     watcher: Arc<dyn Watcher>,
-    /// Who is being sent a file, and where its messages go when they come to the one port.
-    lines: HashMap<SocketAddrV4, Sender<Message>>,
+    /// With one port for all: who is being sent a file.
+    talks: HashMap<SocketAddrV4, Talk>,
     transfers: JoinSet<SocketAddrV4>,
+}
+
+/// A transfer whose client is known by its address alone.
+struct Talk {
+    request: Request,
+    messages: Sender<Message>,
+    /// Whether the client has heard anything.
+    acknowledged: bool,
 }
 
 impl Desk {
     async fn received(&mut self, bytes: &[u8], received: Received) {
         let Ok(message) = Message::parse(bytes) else { return };
-        if let Some(line) = self.lines.get(&received.from) {
-            // Who sends more than is looked at has to send it again.
-            let _full = line.try_send(message);
-            return;
-        }
+        let Some(message) = self.pass_on(message, received.from) else { return };
+        let line = (received.from, received.at);
         match message {
-            Message::Read(request) => self.begin(request, received.from, received.at).await,
+            Message::Read(request) => self.begin(request, line).await,
             Message::Write => {
-                let line = (received.from, received.at);
                 self.refuse("", line, ErrorCode::Forbidden, "nothing can be written here").await;
             }
             Message::Acknowledged(_) | Message::Ended => {}
         }
     }
 
-    async fn begin(&mut self, request: Request, peer: SocketAddrV4, asked: Local) {
+    /// What belongs to a transfer goes there. A request does not, unless it is the same again before anything was heard: a
+    /// client may read its next file from the same port before the last one is known to be over.
+    fn pass_on(&mut self, message: Message, peer: SocketAddrV4) -> Option<Message> {
+        let Some(talk) = self.talks.get_mut(&peer).filter(|talk| !talk.messages.is_closed()) else {
+            return Some(message);
+        };
+        match &message {
+            Message::Read(request) if talk.acknowledged || *request != talk.request => return Some(message),
+            Message::Acknowledged(_) => talk.acknowledged = true,
+            Message::Read(_) | Message::Write | Message::Ended => {}
+        }
+        // Who sends more than is looked at has to send it again.
+        let _full = talk.messages.try_send(message);
+        None
+    }
+
+    async fn begin(&mut self, request: Request, (peer, asked): (SocketAddrV4, Local)) {
         let Some(content) = self.files.get(&request.file) else {
-            return self
-                .refuse(&request.file, (peer, asked), ErrorCode::NotFound, "there is no such file")
-                .await;
+            let why = "there is no such file";
+            return self.refuse(&request.file, (peer, asked), ErrorCode::NotFound, why).await;
         };
         if self.transfers.len() >= MOST {
             return;
         }
-        let (sender, messages) = channel(WAITING);
         let line = match self.ports {
-            Ports::Single => Line::Shared { datagrams: self.datagrams.clone(), peer, asked, messages },
+            Ports::Single => {
+                let (sender, messages) = channel(WAITING);
+                let talk = Talk { request: request.clone(), messages: sender, acknowledged: false };
+                // One before it ends by that.
+                self.talks.insert(peer, talk);
+                Line::Shared { datagrams: self.datagrams.clone(), peer, asked, messages }
+            }
+            // Each has a port of its own: a client that asked twice tells the second one that it has the first.
             Ports::Each => match Line::own(asked, peer).await {
                 Ok(line) => line,
                 Err(error) => return tracing::error!(%error, "no port for a transfer"),
             },
         };
-        self.lines.insert(peer, sender);
         let (transfer, next) = Transfer::begin(&request, content, self.limits);
         let watcher = self.watcher.clone();
         self.transfers.spawn(async move {
@@ -164,6 +188,13 @@ impl Desk {
             tell(watcher.as_ref(), &request.file, peer.into(), end);
             peer
         });
+    }
+
+    /// A transfer is over; another one with the same client may have begun.
+    fn ended(&mut self, peer: SocketAddrV4) {
+        if self.talks.get(&peer).is_some_and(|talk| talk.messages.is_closed()) {
+            self.talks.remove(&peer);
+        }
     }
 
     async fn refuse(&self, file: &str, (peer, asked): (SocketAddrV4, Local), code: ErrorCode, why: &str) {

@@ -72,6 +72,15 @@ impl Served {
 /// Reads a file as firmware does; the message where it is refused.
 async fn read(at: SocketAddr, file: &str, options: &[(&str, &str)]) -> Result<Vec<u8>, String> {
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    read_with(&socket, at, file, options).await
+}
+
+async fn read_with(
+    socket: &UdpSocket,
+    at: SocketAddr,
+    file: &str,
+    options: &[(&str, &str)],
+) -> Result<Vec<u8>, String> {
     let mut ask = vec![0, 1];
     let words = options.iter().flat_map(|(name, value)| [*name, *value]);
     for text in [file, "octet"].into_iter().chain(words) {
@@ -188,4 +197,33 @@ fn a_port_that_can_not_be_had_says_why() {
     let taken = SocketAddrV4::new(Ipv4Addr::LOCALHOST, first.address().unwrap().port());
     let said = bind(taken).unwrap_err().to_string();
     assert!(said.contains("TFTP") && said.contains("127.0.0.1") && said.contains("Another server"), "{said}");
+}
+
+#[tokio::test]
+async fn a_client_may_read_one_file_after_the_other_from_the_same_port() {
+    for ports in [Ports::Each, Ports::Single] {
+        let served = Served::start(ports, &[("first", 9), ("second", 600)]).await;
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        for (file, length) in [("first", 9), ("second", 600), ("second", 600), ("first", 9)].repeat(50) {
+            // Nothing is asked twice: where a request gets lost, this waits in vain.
+            assert_eq!(read_with(&socket, served.at, file, &[]).await, Ok(content(length)), "{ports:?}");
+        }
+        served.told(200).await;
+        assert!(served.end().await.iter().all(|told| told.starts_with("sent ")));
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_comes_twice_with_one_port_is_one() {
+    let served = Served::start(Ports::Single, &[("file", 9)]).await;
+    let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    for _ in 0..2 {
+        socket.send_to(b"\0\x01file\0octet\0", served.at).await.unwrap();
+    }
+    let mut buffer = [0; 64];
+    let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
+    assert_eq!(length, 13);
+    socket.send_to(&[0, 4, 0, 1], from).await.unwrap();
+    served.told(1).await;
+    assert_eq!(served.end().await, ["sent file"]);
 }
