@@ -85,7 +85,7 @@ impl Site<'_> {
         for number in 0..HOSTS {
             self.hosts.insert(mac_of(number), (number, Host { step: Step::Looking, asked: Instant::now() }));
             self.ask(number, Step::Looking, None)?;
-            if number as usize % AT_ONCE == 0 {
+            if (number as usize).is_multiple_of(AT_ONCE) {
                 self.hear(true)?;
             }
         }

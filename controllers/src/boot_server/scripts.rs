@@ -145,7 +145,7 @@ mod tests {
             (vec![], json!({})),
             (vec!["kernel"], json!({"kernelArgs": ["a\nboot"]})),
             (vec!["kernel"], json!({"kernelArgs": ["mac=${net0/mac}"]})),
-            (vec!["kernel"], json!({"kernelArgs": vec![format!("a={}", "b".repeat(1000)); 2]})),
+            (vec!["kernel"], json!({"kernelArgs": vec![format!("a={}", "b".repeat(700)); 3]})),
         ] {
             let error = made(&names, spec, json!({})).0.unwrap_err();
             assert!(!error.to_string().contains("/c/"), "{error}");

@@ -20,7 +20,7 @@ use beskar7_redfish_sim::machine::log::Action;
 use bytes::Bytes;
 use k8s_openapi::api::events::v1::Event;
 use kube::Api;
-use kube::api::ListParams;
+use kube::api::{DeleteParams, ListParams, PostParams};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -58,6 +58,14 @@ async fn until_configuration(
 
 fn is(state: BootConfigurationState) -> impl Fn(&HostBootConfiguration) -> bool {
     move |found| found.status.as_ref().is_some_and(|status| status.state == Some(state))
+}
+
+/// Whether a host says this of itself.
+fn says(reason: &str, word: &str) -> impl Fn(&PhysicalHost) -> bool {
+    move |host| {
+        let conditions = host.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+        conditions.iter().any(|found| found.reason == reason && found.message.contains(word))
+    }
 }
 
 /// Waits until the machine is on, and returns the host as it was then.
@@ -226,13 +234,8 @@ async fn a_server_is_powered_only_once_its_boot_configuration_is_ready() -> Resu
     ensure!(made.spec.image.as_deref() == Some(image.as_str()), "{:?}", made.spec);
     ensure!(made.spec.ignition_ref.is_some(), "{:?}", made.spec);
     // There is no such image: the power stays off, and host and claim say why.
-    let says = |host: &PhysicalHost| {
-        let conditions = host.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
-        conditions
-            .iter()
-            .any(|found| found.reason == "BootConfigurationNotReady" && found.message.contains("my-osimage"))
-    };
-    until_host(&hosts(&site.client, HOSTS), &name(0), "not booted", says).await?;
+    let not_ready = says("BootConfigurationNotReady", "my-osimage");
+    until_host(&hosts(&site.client, HOSTS), &name(0), "not booted", not_ready).await?;
     tenant.until_told("my-server-claim", "Provisioned", "False", "HostError").await?;
     ensure!(site.done_to(0)?.is_empty(), "{:?}", site.done_to(0)?);
     ensure!(powered(&site.host(0).await?) == Some(PowerState::Off));
@@ -284,6 +287,13 @@ async fn a_machine_of_a_cluster_boots_from_the_network_in_every_mode() -> Result
     let site = Site::open_serving(&FLAGS, Ipv4Addr::new(127, 81, 2, 1), 1, |_| host()).await?;
     let files = Ranges::start().await?;
     let kernel = files.put("127.0.0.1", "kernel", Arc::new(Bytes::from(vec![7; 70_000])));
+    // Somebody else's reservation has the same address, and comes first: it would be answered.
+    let reservations: Api<DHCPReservation> = Api::namespaced(site.client.clone(), HOSTS);
+    let theirs = json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "DHCPReservation",
+        "metadata": {"name": "another"}, "spec": {"hostRef": {"name": "nobody"}, "hostMAC": MAC.to_ascii_lowercase()},
+    });
+    reservations.create(&PostParams::default(), &serde_json::from_value(theirs)?).await?;
     for (mode, target) in [("iPXE", Target::Pxe), ("HTTPBoot", Target::UefiHttp)] {
         let name = mode.to_ascii_lowercase();
         site.bmc(0, |bmc| bmc.machine.clear_log())?;
@@ -292,6 +302,17 @@ async fn a_machine_of_a_cluster_boots_from_the_network_in_every_mode() -> Result
             "kernelArgs": ["b7.config={{configURL}}/user-data"],
         }});
         make_machine(&site.client, &name, &site.image, &json!({}), &spec).await?;
+        if reservations.get_opt("another").await?.is_some() {
+            until_host(
+                &hosts(&site.client, HOSTS),
+                &super::site::name(0),
+                "refused",
+                says("BootMACInUse", "metal/another"),
+            )
+            .await?;
+            ensure!(site.done_to(0)?.is_empty(), "{:?}", site.done_to(0)?);
+            reservations.delete("another", &DeleteParams::default()).await?;
+        }
         let booting = until_booting(&site).await?;
         ensure!(armed(&site)? == [(target, OverrideEnabled::Once)], "{mode}: {:?}", armed(&site)?);
         let machine = loader(&site, &booting).await?;

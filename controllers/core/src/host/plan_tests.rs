@@ -437,3 +437,35 @@ fn a_deleted_host_waits_for_its_consumer_then_is_cleaned_and_not_for_ever() {
         Plan::Watch
     );
 }
+
+#[test]
+fn a_boot_from_the_network_is_seen_by_what_is_fetched_and_by_nothing_less() {
+    let from_network = |args: &[&str]| {
+        let boot = json!({"method": "PXE", "kernel": "http://x/k", "kernelArgs": args});
+        held(json!({"bootIsoSource": null, "boot": boot}))
+    };
+    // The BMC sees firmware start a loader: its progress and the override that is used up say nothing.
+    let up =
+        Seen { power: PowerState::On, armed: Some(false), boot: Some(Boot::OperatingSystem), medium: None };
+    let off = Seen { power: PowerState::Off, armed: Some(true), boot: Some(Boot::NotBegun), medium: None };
+    for (args, evidence) in
+        [(vec![], Evidence::Image), (vec!["a={{configURL}}/user-data"], Evidence::Configuration)]
+    {
+        let begun = plan(&host(from_network(&args), json!({})), off, Timestamp::UNIX_EPOCH, ON);
+        let Plan::Install(wanted) = begun else { panic!("{begun:?}") };
+        assert_eq!(believable(&wanted, off), [evidence], "{args:?}");
+    }
+    let seen = Plan::WriteSeen(Sight::By(Evidence::Image));
+    for (heard, waited, expected) in
+        [("", 599, Some(Plan::AwaitBoot)), ("c image=150", 100, Some(seen)), ("", 600, None)]
+    {
+        let host = host(from_network(&[]), json!({BOOTING: "c 100 on image", HEARD: heard}));
+        let planned = plan(&host, up, Timestamp::from_second(100 + waited).unwrap(), ON);
+        match expected {
+            Some(expected) => assert_eq!(planned, expected, "{heard} after {waited} s"),
+            None => {
+                assert_eq!(planned.refusal().map(|trouble| trouble.reason), Some("ArtifactsNotFetched"));
+            }
+        }
+    }
+}
