@@ -18,7 +18,7 @@ const BAR: Duration = Duration::from_secs(10);
 /// A machine that hears nothing asks again; firmware waits longer.
 const AGAIN: Duration = Duration::from_secs(1);
 /// So many ask before anybody listens for answers.
-const AT_ONCE: usize = 32;
+const AT_ONCE: u32 = 32;
 const RELAY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 /// How far a machine has come.
@@ -85,7 +85,7 @@ impl Site<'_> {
         for number in 0..HOSTS {
             self.hosts.insert(mac_of(number), (number, Host { step: Step::Looking, asked: Instant::now() }));
             self.ask(number, Step::Looking, None)?;
-            if (number as usize).is_multiple_of(AT_ONCE) {
+            if number.is_multiple_of(AT_ONCE) {
                 self.hear(true)?;
             }
         }

@@ -8,6 +8,7 @@
 
 mod cached;
 mod client;
+mod cores;
 mod dhcp;
 mod dnsmasq;
 mod image;

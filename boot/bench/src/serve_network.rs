@@ -41,7 +41,8 @@ pub fn tftp(serve: &ServeTftp) -> Result<()> {
         let socket = tftp::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
         println!("{}", socket.address()?);
         let how = (Ports::Each, Limits::default());
-        Ok(tftp::serve(socket, files, how, Arc::new(()), CancellationToken::new()).await?)
+        // As the manager does it: the thread that waits for the end is none of those that watch sockets.
+        Ok(tokio::spawn(tftp::serve(socket, files, how, Arc::new(()), CancellationToken::new())).await??)
     })
 }
 

@@ -9,6 +9,7 @@ use beskar7_redfish_bench::figures::{median, ratios, spread};
 use beskar7_redfish_bench::table::Table;
 use beskar7_redfish_bench::usage::{most_resident, processor_time};
 
+use crate::cores;
 use crate::dnsmasq::Dnsmasq;
 use crate::serve::Ours;
 use crate::tftp_client::{Manner, read};
@@ -52,7 +53,12 @@ pub fn measure(rounds: usize, table: &mut Table) -> Result<()> {
         side("ours, 8 blocks at a time,", ours.address(), WINDOW, ours.pid()),
     ];
     same_bytes(&sides, own.path())?;
+    let cores = cores::all()?;
     for clients in CLIENTS {
+        let few = if clients == 1 { cores::first(&cores) } else { cores };
+        for pid in [dnsmasq.pid(), ours.pid(), std::process::id()] {
+            cores::keep(pid, &few)?;
+        }
         for file in FILES {
             let measured = compare(&sides, file, clients, rounds)?;
             rows(table, &sides, &measured, file, clients);
@@ -121,7 +127,8 @@ fn rows(
     (_, size, _): (&str, usize, usize),
     clients: usize,
 ) {
-    let readers = if clients == 1 { "one client".to_owned() } else { format!("{clients} clients") };
+    let readers =
+        if clients == 1 { "one client on the same core".to_owned() } else { format!("{clients} clients") };
     let what = format!("TFTP, {} kB, {readers}", size / 1000);
     let megabytes = |speeds: &[f64]| speeds.iter().map(|speed| speed / 1e6).collect::<Vec<f64>>();
     let Some((dnsmasq, others)) = measured.split_first() else { return };
