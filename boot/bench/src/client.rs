@@ -62,6 +62,33 @@ impl Client {
         }
         Ok(())
     }
+
+    /// Reads all of something small, and says how many bytes it has.
+    pub fn whole(&mut self, path: &str) -> Result<u64> {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: bench\r\n\r\n");
+        self.stream.write_all(request.as_bytes())?;
+        let mut filled = 0;
+        loop {
+            let space = self.buffer.get_mut(filled..).unwrap_or_default();
+            let read = self.stream.read(space)?;
+            ensure!(read > 0, "the server closed the connection");
+            filled += read;
+            let so_far = self.buffer.get(..filled).unwrap_or_default();
+            let Some(end) = so_far.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
+            let length = length(so_far.get(..end).unwrap_or_default())?;
+            if filled as u64 >= (end as u64).saturating_add(4).saturating_add(length) {
+                return Ok(length);
+            }
+        }
+    }
+}
+
+/// How long the body of a good answer is.
+fn length(head: &[u8]) -> Result<u64> {
+    let head = String::from_utf8_lossy(head).to_ascii_lowercase();
+    ensure!(head.starts_with("http/1.1 200 "), "no good answer: {head}");
+    let said = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    Ok(said.context("an answer without a length")?.trim().parse()?)
 }
 
 /// A head that is short enough not to be searched twice: it comes in one piece.

@@ -14,8 +14,10 @@ mod dnsmasq;
 mod image;
 mod nginx;
 mod ranges;
+mod scripts;
 mod serve;
 mod serve_network;
+mod serve_scripts;
 mod tftp;
 mod tftp_client;
 
@@ -46,6 +48,8 @@ struct Cli {
 enum Command {
     /// One server of those that are compared; the benchmark starts it by itself
     Serve(serve::Serve),
+    /// The same, with scripts
+    ServeScripts,
     /// The same, by TFTP
     ServeTftp(serve_network::ServeTftp),
     /// The same, by DHCP
@@ -87,6 +91,7 @@ fn main() -> Result<()> {
     usage::raise_file_limit();
     match cli.command {
         Some(Command::Serve(serve)) => serve::run(&serve),
+        Some(Command::ServeScripts) => serve_scripts::run(),
         Some(Command::ServeTftp(serve)) => serve_network::tftp(&serve),
         Some(Command::ServeDhcp(serve)) => serve_network::dhcp(&serve),
         Some(Command::Network(args)) => network(&args),
@@ -98,6 +103,7 @@ fn bench(args: &Bench) -> Result<()> {
     let mut table = Table::default();
     ranges::measure(args, &mut table).context("reading an image by range")?;
     cached::measure(&mut table).context("reading from a warm cache")?;
+    scripts::measure(args.rounds, &mut table).context("asking for scripts")?;
     let crates = ["beskar7-boot", "axum", "hyper", "reqwest", "tokio"];
     let text = format!("{}{}\n{table}", usage::machine("client and servers", &crates), nginx::version()?);
     tell(&text, args.out.as_deref())
