@@ -125,8 +125,8 @@ struct Desk {
 struct Talk {
     request: Request,
     messages: Sender<Message>,
-    /// Whether the client has heard anything.
-    acknowledged: bool,
+    /// Whether the client has said anything since.
+    answered: bool,
 }
 
 impl Desk {
@@ -143,16 +143,16 @@ impl Desk {
         }
     }
 
-    /// What belongs to a transfer goes there. A request does not, unless it is the same again before anything was heard: a
+    /// What belongs to a transfer goes there. A request does not, unless it is the same again before anything else was said: a
     /// client may read its next file from the same port before the last one is known to be over.
     fn pass_on(&mut self, message: Message, peer: SocketAddrV4) -> Option<Message> {
         let Some(talk) = self.talks.get_mut(&peer).filter(|talk| !talk.messages.is_closed()) else {
             return Some(message);
         };
         match &message {
-            Message::Read(request) if talk.acknowledged || *request != talk.request => return Some(message),
-            Message::Acknowledged(_) => talk.acknowledged = true,
-            Message::Read(_) | Message::Write | Message::Ended => {}
+            Message::Read(request) if talk.answered || *request != talk.request => return Some(message),
+            Message::Acknowledged(_) | Message::Ended => talk.answered = true,
+            Message::Read(_) | Message::Write => {}
         }
         // Who sends more than is looked at has to send it again.
         let _full = talk.messages.try_send(message);
@@ -170,7 +170,7 @@ impl Desk {
         let line = match self.ports {
             Ports::Single => {
                 let (sender, messages) = channel(WAITING);
-                let talk = Talk { request: request.clone(), messages: sender, acknowledged: false };
+                let talk = Talk { request: request.clone(), messages: sender, answered: false };
                 // One before it ends by that.
                 self.talks.insert(peer, talk);
                 Line::Shared { datagrams: self.datagrams.clone(), peer, asked, messages }

@@ -214,16 +214,24 @@ async fn a_client_may_read_one_file_after_the_other_from_the_same_port() {
 }
 
 #[tokio::test]
-async fn a_request_that_comes_twice_with_one_port_is_one() {
+async fn with_one_port_a_request_that_comes_twice_is_one_until_it_was_answered() {
     let served = Served::start(Ports::Single, &[("file", 9)]).await;
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-    for _ in 0..2 {
-        socket.send_to(b"\0\x01file\0octet\0", served.at).await.unwrap();
+    let say = async |bytes: &[u8]| socket.send_to(bytes, served.at).await.unwrap();
+    let hear = async || {
+        let mut buffer = [0; 64];
+        let (length, _) =
+            timeout(Duration::from_secs(20), socket.recv_from(&mut buffer)).await.unwrap().unwrap();
+        buffer[..length].to_vec()
+    };
+    for _ in 0..20 {
+        say(b"\0\x01file\0octet\0tsize\x000\0").await;
+        say(b"\0\x01file\0octet\0tsize\x000\0").await;
+        assert_eq!(hear().await, b"\0\x06tsize\x009\0");
+        say(b"\0\x05\0\x08enough\0").await;
     }
-    let mut buffer = [0; 64];
-    let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
-    assert_eq!(length, 13);
-    socket.send_to(&[0, 4, 0, 1], from).await.unwrap();
-    served.told(1).await;
-    assert_eq!(served.end().await, ["sent file"]);
+    // Nothing came twice: what is heard next is the answer to what is asked next.
+    say(b"\0\x01nothing\0octet\0").await;
+    assert_eq!(hear().await[1], 5);
+    assert_eq!(served.end().await, ["refused nothing: NotFound"]);
 }
