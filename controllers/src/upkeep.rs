@@ -1,19 +1,76 @@
 //! Controllers that keep a status current and do nothing else: how they write it, and how that can fail.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use kube::{Client, core::object::HasStatus, runtime::controller::Action};
 use serde::Serialize;
 
 use crate::{
-    controller::Failure,
-    retry::spread,
+    controller::{Failure, Reconciler},
+    diagnostics::Metrics,
+    retry::{Backoffs, spread},
     status::{self, Reported, StatusError},
+    watch::{Key, Watched},
     write::Writable,
 };
 
 /// A lost race is looked at again soon, should the watch not wake us before.
 const AFTER_LOST_RACE: Duration = Duration::from_secs(5);
+
+/// What keeps the status of one kind current.
+pub trait Keeper: Send + Sync + 'static {
+    /// Its objects.
+    type Kind: Watched;
+    /// Its name in logs and metrics.
+    const NAME: &'static str;
+    /// No look may take longer.
+    const LIMIT: Duration;
+
+    /// Looks at an object once. `backoffs` is for what has to be looked at again though it could be written down.
+    fn look(
+        &self,
+        object: &Self::Kind,
+        backoffs: &Backoffs<Key>,
+    ) -> impl Future<Output = Result<Action, UpkeepError>> + Send;
+}
+
+/// A controller of that.
+pub struct Upkeep<K> {
+    keeper: K,
+    metrics: Metrics,
+    backoffs: Backoffs<Key>,
+}
+
+impl<K: Keeper> Upkeep<K> {
+    /// Nothing has failed yet.
+    #[must_use]
+    pub fn new(keeper: K, metrics: Metrics) -> Self {
+        Self { keeper, metrics, backoffs: Backoffs::new() }
+    }
+}
+
+impl<K: Keeper> Reconciler for Upkeep<K> {
+    type Kind = K::Kind;
+    type Error = UpkeepError;
+    const NAME: &'static str = K::NAME;
+    const LIMIT: Duration = K::LIMIT;
+
+    async fn look(self: Arc<Self>, object: Arc<K::Kind>) -> Result<Action, UpkeepError> {
+        self.keeper.look(&object, &self.backoffs).await
+    }
+
+    fn forget(&self, key: &Key) {
+        self.backoffs.forget(key);
+    }
+
+    fn backoffs(&self) -> &Backoffs<Key> {
+        &self.backoffs
+    }
+
+    fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+}
 
 /// Why a reconcile has to be tried again.
 #[derive(Debug, thiserror::Error)]

@@ -13,10 +13,8 @@ use kube::{Client, runtime::controller::Action};
 use super::NAME;
 use crate::{
     caches::Caches,
-    controller::Reconciler,
-    diagnostics::Metrics,
     retry::Backoffs,
-    upkeep::{UpkeepError, keep},
+    upkeep::{Keeper, UpkeepError, keep},
     watch::Key,
 };
 
@@ -26,40 +24,29 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// What every reconcile needs.
 pub struct Context {
     client: Client,
-    metrics: Metrics,
     caches: Caches,
     delivery: Delivery,
-    backoffs: Backoffs<Key>,
 }
 
 impl Context {
     /// For a controller whose writes go through `client`.
     #[must_use]
-    pub fn new(client: Client, metrics: Metrics, caches: Caches, delivery: Delivery) -> Self {
-        Self { client, metrics, caches, delivery, backoffs: Backoffs::new() }
+    pub fn new(client: Client, caches: Caches, delivery: Delivery) -> Self {
+        Self { client, caches, delivery }
     }
 }
 
-impl Reconciler for Context {
+impl Keeper for Context {
     type Kind = Beskar7MachineTemplate;
-    type Error = UpkeepError;
     const NAME: &'static str = NAME;
     const LIMIT: Duration = LIMIT;
 
-    async fn look(self: Arc<Self>, template: Arc<Beskar7MachineTemplate>) -> Result<Action, UpkeepError> {
-        look(&template, &self).await
-    }
-
-    fn forget(&self, key: &Key) {
-        self.backoffs.forget(key);
-    }
-
-    fn backoffs(&self) -> &Backoffs<Key> {
-        &self.backoffs
-    }
-
-    fn metrics(&self) -> &Metrics {
-        &self.metrics
+    async fn look(
+        &self,
+        template: &Beskar7MachineTemplate,
+        _: &Backoffs<Key>,
+    ) -> Result<Action, UpkeepError> {
+        look(template, self).await
     }
 }
 

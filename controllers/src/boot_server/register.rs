@@ -197,3 +197,7 @@ fn addressing(reservation: &DHCPReservation) -> Option<Addressing> {
             .map_or(LEASE, Duration::from_secs),
     })
 }
+
+#[cfg(test)]
+#[path = "register_tests.rs"]
+mod tests;

@@ -1,6 +1,6 @@
 //! One look at one reservation: whether its host is there, and whether it is the one that is answered.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use beskar7_api::{DHCPReservation, PhysicalHost};
 use beskar7_core::network_boot::reservation_standing;
@@ -10,10 +10,8 @@ use super::NAME;
 use crate::{
     boot_server::first_of,
     clock,
-    controller::Reconciler,
-    diagnostics::Metrics,
     retry::Backoffs,
-    upkeep::{UpkeepError, keep},
+    upkeep::{Keeper, UpkeepError, keep},
     watch::{Cache, Key, key},
 };
 
@@ -23,45 +21,25 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// What every reconcile needs.
 pub struct Context {
     client: Client,
-    metrics: Metrics,
     hosts: Cache<PhysicalHost>,
     reservations: Cache<DHCPReservation>,
-    backoffs: Backoffs<Key>,
 }
 
 impl Context {
     /// For a controller whose writes go through `client`.
     #[must_use]
-    pub fn new(
-        client: Client,
-        metrics: Metrics,
-        hosts: Cache<PhysicalHost>,
-        reservations: Cache<DHCPReservation>,
-    ) -> Self {
-        Self { client, metrics, hosts, reservations, backoffs: Backoffs::new() }
+    pub fn new(client: Client, hosts: Cache<PhysicalHost>, reservations: Cache<DHCPReservation>) -> Self {
+        Self { client, hosts, reservations }
     }
 }
 
-impl Reconciler for Context {
+impl Keeper for Context {
     type Kind = DHCPReservation;
-    type Error = UpkeepError;
     const NAME: &'static str = NAME;
     const LIMIT: Duration = LIMIT;
 
-    async fn look(self: Arc<Self>, reservation: Arc<DHCPReservation>) -> Result<Action, UpkeepError> {
-        look(&reservation, &self).await
-    }
-
-    fn forget(&self, key: &Key) {
-        self.backoffs.forget(key);
-    }
-
-    fn backoffs(&self) -> &Backoffs<Key> {
-        &self.backoffs
-    }
-
-    fn metrics(&self) -> &Metrics {
-        &self.metrics
+    async fn look(&self, reservation: &DHCPReservation, _: &Backoffs<Key>) -> Result<Action, UpkeepError> {
+        look(reservation, self).await
     }
 }
 

@@ -17,10 +17,8 @@ use crate::{
     boot_server::{FetchError, Part, Presenter},
     causes::causes,
     clock,
-    controller::Reconciler,
-    diagnostics::Metrics,
     retry::{Backoffs, spread},
-    upkeep::{UpkeepError, keep},
+    upkeep::{Keeper, UpkeepError, keep},
     watch::{Cache, Key, key},
 };
 
@@ -32,49 +30,37 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// What every reconcile needs.
 pub struct Context {
     client: Client,
-    metrics: Metrics,
     hosts: Cache<PhysicalHost>,
     presenter: Option<Presenter>,
-    backoffs: Backoffs<Key>,
 }
 
 impl Context {
     /// For a controller whose writes go through `client`.
     #[must_use]
-    pub fn new(
-        client: Client,
-        metrics: Metrics,
-        hosts: Cache<PhysicalHost>,
-        presenter: Option<Presenter>,
-    ) -> Self {
-        Self { client, metrics, hosts, presenter, backoffs: Backoffs::new() }
+    pub fn new(client: Client, hosts: Cache<PhysicalHost>, presenter: Option<Presenter>) -> Self {
+        Self { client, hosts, presenter }
     }
 }
 
-impl Reconciler for Context {
+impl Keeper for Context {
     type Kind = HostBootConfiguration;
-    type Error = UpkeepError;
     const NAME: &'static str = NAME;
     const LIMIT: Duration = LIMIT;
 
-    async fn look(self: Arc<Self>, configuration: Arc<HostBootConfiguration>) -> Result<Action, UpkeepError> {
-        look(&configuration, &self).await
-    }
-
-    fn forget(&self, key: &Key) {
-        self.backoffs.forget(key);
-    }
-
-    fn backoffs(&self) -> &Backoffs<Key> {
-        &self.backoffs
-    }
-
-    fn metrics(&self) -> &Metrics {
-        &self.metrics
+    async fn look(
+        &self,
+        configuration: &HostBootConfiguration,
+        backoffs: &Backoffs<Key>,
+    ) -> Result<Action, UpkeepError> {
+        look(configuration, self, backoffs).await
     }
 }
 
-async fn look(configuration: &HostBootConfiguration, context: &Context) -> Result<Action, UpkeepError> {
+async fn look(
+    configuration: &HostBootConfiguration,
+    context: &Context,
+    backoffs: &Backoffs<Key>,
+) -> Result<Action, UpkeepError> {
     if configuration.metadata.deletion_timestamp.is_some() {
         return Ok(Action::await_change());
     }
@@ -91,7 +77,7 @@ async fn look(configuration: &HostBootConfiguration, context: &Context) -> Resul
     if !passes {
         return Ok(done);
     }
-    let pause = context.backoffs.failed(key(configuration)).min(LONGEST_PAUSE);
+    let pause = backoffs.failed(key(configuration)).min(LONGEST_PAUSE);
     Ok(Action::requeue(spread(pause)))
 }
 

@@ -1,6 +1,6 @@
 //! One look at one policy: what it covers, written down if it says something else.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use beskar7_api::{HostDeployPolicy, PhysicalHost};
 use beskar7_core::policy::{left_alone, standing};
@@ -9,10 +9,8 @@ use kube::{Client, runtime::controller::Action};
 use super::NAME;
 use crate::{
     clock,
-    controller::Reconciler,
-    diagnostics::Metrics,
     retry::Backoffs,
-    upkeep::{UpkeepError, keep},
+    upkeep::{Keeper, UpkeepError, keep},
     watch::{Cache, Key},
 };
 
@@ -22,42 +20,27 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// What every reconcile needs.
 pub struct Context {
     client: Client,
-    metrics: Metrics,
     hosts: Cache<PhysicalHost>,
     /// With `--watch-filter`: its value. Policies are read whatever label they have, and written only with this one.
     /// Managers that know different hosts would else write their own counts by turns.
     filter: Option<String>,
-    backoffs: Backoffs<Key>,
 }
 
 impl Context {
     /// For a controller whose writes go through `client`.
     #[must_use]
-    pub fn new(client: Client, metrics: Metrics, hosts: Cache<PhysicalHost>, filter: Option<String>) -> Self {
-        Self { client, metrics, hosts, filter, backoffs: Backoffs::new() }
+    pub fn new(client: Client, hosts: Cache<PhysicalHost>, filter: Option<String>) -> Self {
+        Self { client, hosts, filter }
     }
 }
 
-impl Reconciler for Context {
+impl Keeper for Context {
     type Kind = HostDeployPolicy;
-    type Error = UpkeepError;
     const NAME: &'static str = NAME;
     const LIMIT: Duration = LIMIT;
 
-    async fn look(self: Arc<Self>, policy: Arc<HostDeployPolicy>) -> Result<Action, UpkeepError> {
-        look(&policy, &self).await
-    }
-
-    fn forget(&self, key: &Key) {
-        self.backoffs.forget(key);
-    }
-
-    fn backoffs(&self) -> &Backoffs<Key> {
-        &self.backoffs
-    }
-
-    fn metrics(&self) -> &Metrics {
-        &self.metrics
+    async fn look(&self, policy: &HostDeployPolicy, _: &Backoffs<Key>) -> Result<Action, UpkeepError> {
+        look(policy, self).await
     }
 }
 

@@ -25,6 +25,7 @@ use crate::{
     options::Options,
     physicalhost,
     tell::Recorder,
+    upkeep::Upkeep,
     watch::{Cache, Key},
     workloads::{self, Means, Workloads},
 };
@@ -118,15 +119,16 @@ impl Controllers {
     fn start_boot_resources(&mut self, parts: &Parts<'_>, client: &Client, feeds: &Feeds) {
         let (caches, metrics) = (feeds.caches(), parts.metrics);
         let (hosts, presenter) = (caches.hosts.clone(), parts.presenter.clone());
-        let configurations =
-            hostbootconfiguration::Context::new(client.clone(), metrics.clone(), hosts.clone(), presenter);
+        let configurations = hostbootconfiguration::Context::new(client.clone(), hosts.clone(), presenter);
+        let configurations = Upkeep::new(configurations, metrics.clone());
         let (wakes, woken) = hostbootconfiguration::Wakes::new(feeds);
         self.tasks.spawn(wakes.run(self.stop.clone()));
         let cache = caches.boot_configurations.clone();
         self.run(configurations, &caches, cache, woken, CONFIGURATIONS_AT_ONCE, parts.health);
 
         let (client, cache) = (client.clone(), caches.reservations.clone());
-        let reservations = dhcpreservation::Context::new(client, metrics.clone(), hosts, cache.clone());
+        let reservations = dhcpreservation::Context::new(client, hosts, cache.clone());
+        let reservations = Upkeep::new(reservations, metrics.clone());
         let (wakes, woken) = dhcpreservation::Wakes::new(feeds);
         self.tasks.spawn(wakes.run(self.stop.clone()));
         self.run(reservations, &caches, cache, woken, RESERVATIONS_AT_ONCE, parts.health);
@@ -134,12 +136,9 @@ impl Controllers {
 
     fn start_templates(&mut self, parts: &Parts<'_>, client: &Client, feeds: &Feeds) {
         let caches = feeds.caches();
-        let templates = beskar7machinetemplate::Context::new(
-            client.clone(),
-            parts.metrics.clone(),
-            caches.clone(),
-            parts.delivery(),
-        );
+        let templates =
+            beskar7machinetemplate::Context::new(client.clone(), caches.clone(), parts.delivery());
+        let templates = Upkeep::new(templates, parts.metrics.clone());
         let (wakes, woken) = beskar7machinetemplate::Wakes::new(feeds, parts.delivery());
         self.tasks.spawn(wakes.run(self.stop.clone()));
         self.run(templates, &caches, caches.templates.clone(), woken, TEMPLATES_AT_ONCE, parts.health);
@@ -147,12 +146,9 @@ impl Controllers {
 
     fn start_policies(&mut self, parts: &Parts<'_>, client: &Client, feeds: &Feeds) {
         let caches = feeds.caches();
-        let policies = hostdeploypolicy::Context::new(
-            client.clone(),
-            parts.metrics.clone(),
-            caches.hosts.clone(),
-            parts.options.watch_filter().map(str::to_owned),
-        );
+        let filter = parts.options.watch_filter().map(str::to_owned);
+        let policies = hostdeploypolicy::Context::new(client.clone(), caches.hosts.clone(), filter);
+        let policies = Upkeep::new(policies, parts.metrics.clone());
         let (wakes, woken) = hostdeploypolicy::Wakes::new(feeds);
         self.tasks.spawn(wakes.run(self.stop.clone()));
         self.run(policies, &caches, caches.policies.clone(), woken, POLICIES_AT_ONCE, parts.health);
