@@ -52,7 +52,7 @@ fn reservation(name: &str, claim: &str, created: &str, spec: Value) -> DHCPReser
 }
 
 fn machines(hosts: Vec<PhysicalHost>, reservations: Vec<DHCPReservation>) -> Machines {
-    let (client, keys) = (nobody(), reservations.iter().map(|found| key(found)).collect::<Vec<_>>());
+    let (client, keys) = (nobody(), reservations.iter().map(key).collect::<Vec<_>>());
     let machines = Machines {
         links: Links::new("http://b", BootKey::new(&[1; 32]).unwrap()),
         hosts: Cache::of(hosts),
