@@ -88,6 +88,8 @@ pub mod host {
     pub const BOOT_UNOBSERVABLE: &str = "BootUnobservable";
     /// The boot ISO could not be inserted or chosen.
     pub const SET_BOOT_ISO_FAILED: &str = "SetBootISOFailed";
+    /// The BMC could not be told to boot from the network.
+    pub const SET_BOOT_TARGET_FAILED: &str = "SetBootTargetFailed";
     /// The BMC lost the boot ISO, again and again, before the machine booted from it.
     pub const MEDIUM_LOST: &str = "MediumLost";
     /// Kernel parameters are wanted, and can't reach the kernel: nothing is booted without them.

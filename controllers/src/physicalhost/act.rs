@@ -166,7 +166,11 @@ async fn install(
 
 async fn make_ready(wanted: &Wanted, media: &Media, known: &Known) -> Result<System, Trouble> {
     let bmc = &known.bmc;
-    let failed = |error: redfish::Error| trouble::of_act(reasons::SET_BOOT_ISO_FAILED, &error);
+    let reason = match wanted.method.is_from_network() {
+        true => reasons::SET_BOOT_TARGET_FAILED,
+        false => reasons::SET_BOOT_ISO_FAILED,
+    };
+    let failed = |error: redfish::Error| trouble::of_act(reason, &error);
     let system = known.look().await.map_err(|error| trouble::of_contact(&error))?;
     let off = bmc
         .power_off(&system, PowerLimits::default())
@@ -193,7 +197,7 @@ async fn make_ready(wanted: &Wanted, media: &Media, known: &Known) -> Result<Sys
         (BootMethod::Disk, _) => return bmc.clear_boot_override(&off, OVERRIDE).await.map_err(failed),
         (BootMethod::HTTPBoot | BootMethod::VirtualMedia, None) => {
             return Err(Trouble {
-                reason: reasons::SET_BOOT_ISO_FAILED,
+                reason,
                 message: "The machine is not booted: there is nothing for it to boot".to_owned(),
                 passes: false,
             });
@@ -202,9 +206,7 @@ async fn make_ready(wanted: &Wanted, media: &Media, known: &Known) -> Result<Sys
     bmc.boot_once(&off, &target, mode, OVERRIDE).await.map_err(|error| {
         let is_without =
             matches!((&target, &error), (BootTarget::UefiTarget(_), redfish::Error::NotSupported { .. }));
-        let reason =
-            if is_without { reasons::BOOT_PARAMETERS_UNSUPPORTED } else { reasons::SET_BOOT_ISO_FAILED };
-        trouble::of_act(reason, &error)
+        trouble::of_act(if is_without { reasons::BOOT_PARAMETERS_UNSUPPORTED } else { reason }, &error)
     })
 }
 
