@@ -23,7 +23,9 @@ pub enum ScriptError {
     #[error("a URL has a space, a quote or a control character in it: write it as a %-escape")]
     Url,
     /// A parameter would end the line, or iPXE would put something of its own into it.
-    #[error("a kernel parameter has a line's end or ${{ in it, which iPXE would not pass on")]
+    #[error(
+        "a kernel parameter has a line's end, two spaces in a row, ${{, or a ||, &&, ; or # that stands by itself in it, which iPXE would not pass on"
+    )]
     Argument,
 }
 
@@ -36,7 +38,7 @@ pub fn start(start: &Start<'_>) -> Result<String, ScriptError> {
     if !std::iter::once(*kernel).chain(initramfs.iter().map(String::as_str)).all(is_word) {
         return Err(ScriptError::Url);
     }
-    if arguments.iter().any(|argument| argument.contains("${") || argument.chars().any(char::is_control)) {
+    if !arguments.iter().all(|argument| is_passed_on(argument)) {
         return Err(ScriptError::Argument);
     }
     let mut script = String::from("#!ipxe\n");
@@ -66,6 +68,12 @@ pub fn disk() -> &'static str {
 fn push(script: &mut String, line: &str) {
     // Into a text, nothing can fail.
     let _written = writeln!(script, "{line}");
+}
+
+/// iPXE knows no quotes: it goes by what stands between spaces, ends a command at some of that, and puts one space between.
+fn is_passed_on(argument: &str) -> bool {
+    let ends = |word: &str| matches!(word, "" | "||" | "&&" | ";") || word.starts_with('#');
+    !argument.contains("${") && !argument.chars().any(char::is_control) && !argument.split(' ').any(ends)
 }
 
 fn is_word(url: &str) -> bool {
@@ -109,7 +117,17 @@ mod tests {
             assert_eq!(made(url, &[], &[]), Err(ScriptError::Url), "{url:?}");
             assert_eq!(made("http://b/k", &[url], &[]), Err(ScriptError::Url), "{url:?}");
         }
-        for argument in ["a\nboot", "a\rb", "mac=${net0/mac}"] {
+        for argument in [
+            "a\nboot",
+            "a\rb",
+            "mac=${net0/mac}",
+            "",
+            "&&",
+            "dyndbg=\"file a +p ; file b +p\"",
+            "a=\"b || shell\"",
+            "a=\"b  c\"",
+            "#a",
+        ] {
             assert_eq!(made("http://b/k", &[], &[argument]), Err(ScriptError::Argument), "{argument:?}");
         }
     }

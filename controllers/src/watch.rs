@@ -68,6 +68,12 @@ impl<K: Watched> Cache<K> {
         self.store.state()
     }
 
+    /// Whether it was filled once.
+    #[must_use]
+    pub fn is_filled(&self) -> bool {
+        *self.filled.borrow()
+    }
+
     /// Waits until it was filled once.
     pub async fn filled(&self) {
         // Only an ended feed makes this fail, and then everything ends.

@@ -8,6 +8,8 @@ use super::message::{ErrorCode, Message, Request, agreement, data, refusal};
 
 const USUAL_BLOCK: usize = 512;
 const LEAST_BLOCK: usize = 8;
+/// So many seconds a client may ask for between two tries.
+const LONGEST_TIMEOUT: u32 = 10;
 const USUAL_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often the same is sent again, until nobody is believed to be there.
 const MOST_TRIES: u8 = 6;
@@ -114,7 +116,8 @@ impl Transfer {
                     }
                 }
                 "tsize" => agreed.push(("tsize", self.content.len().to_string())),
-                "timeout" if (1..=255).contains(&number) => {
+                // Who never answers would hold its place for as long.
+                "timeout" if (1..=LONGEST_TIMEOUT).contains(&number) => {
                     self.timeout = Duration::from_secs(u64::from(number));
                     agreed.push(("timeout", number.to_string()));
                 }

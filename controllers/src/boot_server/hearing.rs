@@ -2,7 +2,7 @@
 //! heard under.
 //!
 //! What is heard comes with requests that must not wait for the API server, and is written in the background, with
-//! retries for as long as it may matter.
+//! retries for as long as it may matter: a machine that was heard once may never be heard again.
 
 use std::{
     collections::HashSet,
@@ -33,8 +33,6 @@ use crate::{
 
 /// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// So often it is tried: for some minutes.
-const MOST_TRIES: usize = 60;
 /// How long the end waits for what is on its way.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 /// So many are written at once.
@@ -127,7 +125,7 @@ impl Hearing {
     async fn write(&self, told: &Told) -> bool {
         let (namespace, name) = &told.host;
         let hosts: Api<PhysicalHost> = Api::namespaced(self.client.clone(), namespace);
-        for pause in pauses(LONGEST_PAUSE).take(MOST_TRIES) {
+        for pause in pauses(LONGEST_PAUSE) {
             let tried = match self.turns.acquire().await {
                 // Made in its turn: those who wait are many.
                 Ok(_turn) => Box::pin(self.try_once(&hosts, told)).await,

@@ -144,6 +144,10 @@ impl Machines {
 
 impl Register for Machines {
     fn reservation(&self, mac: Mac) -> Option<Reservation> {
+        // Who is told nothing asks again; who is told of nothing to boot starts from its disk.
+        if !self.hosts.is_filled() || !self.reservations.is_filled() {
+            return None;
+        }
         let found = self.found(mac)?;
         Some(Reservation { mac, addressing: addressing(&found), boot: self.boot(&found) })
     }

@@ -26,6 +26,10 @@ use crate::{
 
 /// What says the same as before is written again after so long.
 const AGAIN: Duration = Duration::from_secs(60);
+/// Nothing is written more often: who asks may be anybody who knows the address.
+const SOONEST: Duration = Duration::from_secs(5);
+/// So many wait to be written; of more, nothing is.
+const MOST_WAITING: usize = 4096;
 /// So many are written at once.
 const AT_ONCE: usize = 8;
 /// So many are remembered; then all are forgotten, and each is written once more.
@@ -56,7 +60,7 @@ impl Sightings {
     /// A host asked. It is written in the background; what can't be is written when it asks the next time.
     pub(super) fn asked(&self, reservation: &Arc<DHCPReservation>, asked: &Asked) {
         let seen = Seen { architecture: asked.client.architecture, given: asked.given };
-        if !self.is_news(key(reservation.as_ref()), seen) {
+        if self.tasks.len() >= MOST_WAITING || !self.is_news(key(reservation.as_ref()), seen) {
             return;
         }
         let status = DHCPReservationStatus {
@@ -87,6 +91,7 @@ impl Sightings {
             Err(kube::Error::Api(refusal)) if refusal.is_not_found() => {}
             Err(error) => {
                 tracing::debug!(namespace, name, error = causes(&error), "what was seen can't be written");
+                self.written.lock().unwrap_or_else(PoisonError::into_inner).remove(&(namespace, name));
             }
         }
     }
@@ -97,7 +102,9 @@ impl Sightings {
             written.clear();
         }
         let known = written.get(&reservation);
-        if known.is_some_and(|(before, at)| *before == seen && at.elapsed() < AGAIN) {
+        let said_lately =
+            known.is_some_and(|(before, at)| at.elapsed() < if *before == seen { AGAIN } else { SOONEST });
+        if said_lately {
             return false;
         }
         written.insert(reservation, (seen, Instant::now()));

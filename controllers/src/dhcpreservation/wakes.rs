@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     caches::Feeds,
-    watch::{Cache, Key, key},
+    watch::{Cache, Key, Specs, key},
 };
 
 /// Turns changes into keys.
@@ -21,6 +21,7 @@ pub struct Wakes {
     /// The address that each had last.
     addresses: HashMap<Key, String>,
     there: HashSet<Key>,
+    specs: Specs,
     keys: UnboundedSender<Key>,
 }
 
@@ -36,6 +37,7 @@ impl Wakes {
             known_hosts: feeds.hosts.cache(),
             addresses: HashMap::new(),
             there: HashSet::new(),
+            specs: Specs::default(),
             keys,
         };
         (wakes, woken)
@@ -57,8 +59,11 @@ impl Wakes {
         }
     }
 
-    /// Itself, and those who have the address that it has now, or had.
+    /// Itself, and those who have the address that it has now, or had. That it was seen to ask changes nothing.
     fn of_reservation(&mut self, changed: Key) -> Vec<Key> {
+        if !self.specs.is_new(&changed, self.known.get(&changed).as_deref()) {
+            return Vec::new();
+        }
         let after = self.known.get(&changed).map(|found| found.spec.host_mac.to_ascii_lowercase());
         let before = match after.clone() {
             Some(address) => self.addresses.insert(changed.clone(), address),

@@ -24,6 +24,8 @@ use crate::{
 
 /// No reconcile may take longer: what has a digest is read to its end once.
 const LIMIT: Duration = Duration::from_secs(900);
+/// For all that one names. What takes longer is told.
+const PATIENCE: Duration = Duration::from_secs(840);
 /// The longest pause between two looks at what does not answer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
@@ -65,12 +67,18 @@ async fn look(
         return Ok(Action::await_change());
     }
     let (checked, passes) = match holder(configuration, context) {
-        // A pause takes nothing from what runs.
+        // A pause takes nothing from what runs, and neither does a claim that got lost.
         Holder::Paused => return Ok(Action::await_change()),
         Holder::Nobody => (Checked::NotHeld, false),
         // What was found once is what the host boots: it is not looked at again.
         Holder::Host(_) if readiness(configuration).is_ok() => return Ok(Action::await_change()),
-        Holder::Host(host) => check(configuration, &host, context).await,
+        Holder::Host(host) => {
+            let checking = tokio::time::timeout(PATIENCE, check(configuration, &host, context));
+            checking.await.unwrap_or_else(|_| {
+                let why = format!("It was not found and read to its end within {} s", PATIENCE.as_secs());
+                (Checked::NotUsable(why), true)
+            })
+        }
     };
     let status = standing(configuration, checked, clock::now());
     let done = keep(&context.client, configuration, &status).await?;
@@ -98,8 +106,9 @@ fn holder(configuration: &HostBootConfiguration, context: &Context) -> Holder {
     };
     match Hold::of(&host) {
         Hold::Held { claim } if belongs_to(&configuration.metadata, &host, claim) => Holder::Host(host),
-        Hold::OnHold => Holder::Paused,
-        Hold::Held { .. } | Hold::Free | Hold::Kept(_) | Hold::Leaving | Hold::Cleaned => Holder::Nobody,
+        // Its claim is put back, or it is released.
+        Hold::OnHold | Hold::Kept(_) => Holder::Paused,
+        Hold::Held { .. } | Hold::Free | Hold::Leaving | Hold::Cleaned => Holder::Nobody,
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use beskar7_api::PhysicalHost;
+use beskar7_api::{HostBootConfiguration, PhysicalHost};
 use beskar7_core::host::hold::Hold;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     caches::Feeds,
-    watch::{Cache, Key},
+    watch::{Cache, Key, Specs},
 };
 
 /// Turns changes into keys.
@@ -17,8 +17,10 @@ pub struct Wakes {
     configurations: UnboundedReceiver<Key>,
     hosts: UnboundedReceiver<Key>,
     known_hosts: Cache<PhysicalHost>,
-    /// Under which claim each host was held last, and whether it was to be left alone.
-    held: HashMap<Key, (Option<String>, bool)>,
+    known: Cache<HostBootConfiguration>,
+    specs: Specs,
+    /// How each host was held last.
+    held: HashMap<Key, String>,
     keys: UnboundedSender<Key>,
 }
 
@@ -31,6 +33,8 @@ impl Wakes {
             configurations: feeds.boot_configurations.changes(),
             hosts: feeds.hosts.changes(),
             known_hosts: feeds.hosts.cache(),
+            known: feeds.boot_configurations.cache(),
+            specs: Specs::default(),
             held: HashMap::new(),
             keys,
         };
@@ -42,7 +46,11 @@ impl Wakes {
         loop {
             let key = tokio::select! {
                 () = stop.cancelled() => return,
-                Some(key) = self.configurations.recv() => key,
+                // Not for what is written here: what does not answer would be asked again at once.
+                Some(key) = self.configurations.recv() => match self.is_new(&key) {
+                    true => key,
+                    false => continue,
+                },
                 // What is made for a host has its name.
                 Some(key) = self.hosts.recv() => match self.changed_hands(&key) {
                     true => key,
@@ -55,9 +63,13 @@ impl Wakes {
         }
     }
 
+    fn is_new(&mut self, key: &Key) -> bool {
+        self.specs.is_new(key, self.known.get(key).as_deref())
+    }
+
     fn changed_hands(&mut self, key: &Key) -> bool {
         let Some(host) = self.known_hosts.get(key) else { return self.held.remove(key).is_some() };
-        let held = (host.spec.claim_id.clone(), Hold::of(&host) == Hold::OnHold);
+        let held = format!("{:?}", Hold::of(&host));
         self.held.insert(key.clone(), held.clone()) != Some(held)
     }
 }

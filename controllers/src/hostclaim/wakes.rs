@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use beskar7_api::{HostClaim, PhysicalHost};
+use beskar7_api::{DHCPReservation, HostBootConfiguration, HostClaim, PhysicalHost};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
@@ -10,7 +10,7 @@ use super::KIND;
 use crate::{
     caches::Feeds,
     claim::{Register, saw},
-    watch::{Cache, Key},
+    watch::{Cache, Key, Specs},
 };
 
 /// Turns changes into the keys of claims, and notes what they intend.
@@ -18,7 +18,11 @@ pub struct Wakes {
     claims: UnboundedReceiver<Key>,
     cache: Cache<HostClaim>,
     configurations: UnboundedReceiver<Key>,
+    known_configurations: Cache<HostBootConfiguration>,
+    configuration_specs: Specs,
     reservations: UnboundedReceiver<Key>,
+    known_reservations: Cache<DHCPReservation>,
+    reservation_specs: Specs,
     hosts: Cache<PhysicalHost>,
 }
 
@@ -30,7 +34,11 @@ impl Wakes {
             claims: feeds.claims.changes(),
             cache: feeds.claims.cache(),
             configurations: feeds.boot_configurations.changes(),
+            known_configurations: feeds.boot_configurations.cache(),
+            configuration_specs: Specs::default(),
             reservations: feeds.reservations.changes(),
+            known_reservations: feeds.reservations.cache(),
+            reservation_specs: Specs::default(),
             hosts: feeds.hosts.cache(),
         }
     }
@@ -44,8 +52,14 @@ impl Wakes {
                     saw(&self.cache, &register, &key);
                     Some(key)
                 }
-                Some(made) = self.configurations.recv() => self.holder(&made),
-                Some(made) = self.reservations.recv() => self.holder(&made),
+                Some(made) = self.configurations.recv() => {
+                    let found = self.known_configurations.get(&made);
+                    self.configuration_specs.is_new(&made, found.as_deref()).then(|| self.holder(&made)).flatten()
+                }
+                Some(made) = self.reservations.recv() => {
+                    let found = self.known_reservations.get(&made);
+                    self.reservation_specs.is_new(&made, found.as_deref()).then(|| self.holder(&made)).flatten()
+                }
                 else => return,
             };
             if let Some(key) = concerned {

@@ -115,10 +115,10 @@ pub(super) async fn act(
             Ok(()) => written(marks.free(host).await?, None),
             Err(trouble) => Ok(Outcome::Failed(trouble)),
         },
-        Plan::HandOver => match tools.resources.remove_older(host).await {
-            Ok(()) => written(marks.hand_over(host).await?, None),
-            Err(trouble) => Ok(Outcome::Failed(trouble)),
-        },
+        Plan::HandOver => {
+            tools.resources.remove(host).await;
+            written(marks.hand_over(host).await?, None)
+        }
     }
 }
 
@@ -223,7 +223,7 @@ async fn deprovision(host: &PhysicalHost, known: &Known, marks: &Marks) -> Resul
 
 /// What was made for a claim, and copied for its tenant, goes with it.
 async fn remove_made(host: &PhysicalHost, tools: &Tools) -> Result<(), Trouble> {
-    tools.resources.remove(host).await?;
+    tools.resources.remove(host).await;
     tools.copies.remove(host, &Part::copied(host)).await.map_err(|error| Trouble {
         reason: reasons::COPIES_NOT_REMOVED,
         message: format!(

@@ -13,6 +13,9 @@ pub enum ReconcileError {
     /// The BMC did not answer or did not do as it was told; the host's conditions say what.
     #[error("the BMC does not do as it should; the host's conditions say what")]
     Bmc,
+    /// What the host boots from the network is not ready; its conditions say why.
+    #[error("what the host boots from the network is not ready; its conditions say why")]
+    BootResources,
     /// The host could not be written.
     #[error("the host can't be written")]
     Write(#[source] Box<kube::Error>),
@@ -29,6 +32,7 @@ impl Failure for ReconcileError {
         match self {
             Self::Secret => "secret",
             Self::Bmc => "bmc",
+            Self::BootResources => "boot-resources",
             Self::Write(_) => "write",
             Self::Status(error) => error.category(),
             Self::TimedOut(_) => "timeout",

@@ -6,7 +6,9 @@ use std::{
     time::Duration,
 };
 
-use beskar7_api::{Beskar7Machine, DHCPReservation, HostClaim, PhysicalHost, finalizers};
+use beskar7_api::{
+    Beskar7Machine, DHCPReservation, HostBootConfiguration, HostClaim, PhysicalHost, finalizers,
+};
 use beskar7_core::host::{
     self, Decision, Failure, Observed, Pace, Requeue,
     contact::{Contact, Trouble},
@@ -73,6 +75,8 @@ pub struct Means {
     pub machines: Cache<Beskar7Machine>,
     /// What tenants want.
     pub claims: Cache<HostClaim>,
+    /// What hosts boot from the network.
+    pub configurations: Cache<HostBootConfiguration>,
     /// What hosts are told when they boot from the network.
     pub reservations: Cache<DHCPReservation>,
     /// What is presented to machines, where there is a boot server.
@@ -90,12 +94,12 @@ impl Context {
         means: Means,
         woken: UnboundedSender<Key>,
     ) -> Self {
-        let Means { guard, machines, claims, reservations, presenter } = means;
+        let Means { guard, machines, claims, configurations, reservations, presenter } = means;
         Self {
             tools: Tools {
                 marks: Marks::new(client.clone()),
                 copies: Copies::new(client.clone()),
-                resources: Resources::new(client.clone(), claims.clone(), reservations),
+                resources: Resources::new(client.clone(), claims.clone(), configurations, reservations),
                 presenter,
             },
             bmcs: Bmcs::new(guard),
@@ -224,6 +228,7 @@ async fn steps(
         match act::act(&decision.plan, &host, known.as_deref(), &context.tools).await? {
             Outcome::Nothing => {
                 context.trouble(key, None);
+                repair(&host, context).await;
                 if news {
                     publish(&host, known.as_deref(), context).await?;
                 }
@@ -248,6 +253,14 @@ async fn steps(
         }
     }
     Ok(again())
+}
+
+/// What a machine needs from the network while it runs is put back where somebody took it away.
+async fn repair(host: &PhysicalHost, context: &Context) {
+    let Some(presenter) = &context.tools.presenter else { return };
+    if let Err(trouble) = context.tools.resources.repair(host, presenter).await {
+        tracing::warn!(error = trouble.message, "what the host needs from the network can't be put back");
+    }
 }
 
 /// Adds what was read of the inventory and is not written down yet; whether there was something.
@@ -345,6 +358,7 @@ fn next(requeue: Requeue, key: &Key, context: &Context, trail: &mut Trail) -> Re
     let after = match requeue {
         Requeue::Failed(Failure::Secret) => return Err(ReconcileError::Secret),
         Requeue::Failed(Failure::Bmc) => return Err(ReconcileError::Bmc),
+        Requeue::Failed(Failure::BootResources) => return Err(ReconcileError::BootResources),
         Requeue::Growing(longest) => context.backoffs.failed(key.clone()).min(spread(longest)),
         Requeue::OnChange => {
             trail.rest();

@@ -8,7 +8,10 @@ use beskar7_api::{
     conditions::host as reasons, labels,
 };
 use beskar7_core::{
-    host::contact::Trouble,
+    host::{
+        contact::Trouble,
+        hold::{Hold, Progress},
+    },
     network_boot::{belongs_to, readiness, resources},
 };
 use kube::{
@@ -31,6 +34,7 @@ use crate::{
 pub(super) struct Resources {
     client: Client,
     claims: Cache<HostClaim>,
+    configurations: Cache<HostBootConfiguration>,
     reservations: Cache<DHCPReservation>,
 }
 
@@ -38,9 +42,10 @@ impl Resources {
     pub(super) fn new(
         client: Client,
         claims: Cache<HostClaim>,
+        configurations: Cache<HostBootConfiguration>,
         reservations: Cache<DHCPReservation>,
     ) -> Self {
-        Self { client, claims, reservations }
+        Self { client, claims, configurations, reservations }
     }
 
     /// Makes them what the host's claim asks for. The machine may be turned on when this says so.
@@ -60,26 +65,47 @@ impl Resources {
         readiness(&self.make(configuration, host, claim).await?)
     }
 
-    /// Removes what was made for a host, for whichever claim.
-    pub(super) async fn remove(&self, host: &PhysicalHost) -> Result<(), Trouble> {
-        self.remove_one::<DHCPReservation>(host).await.map_err(|error| not_written(&error))?;
-        self.remove_one::<HostBootConfiguration>(host).await.map_err(|error| not_written(&error))
+    /// Removes what was made for a host, for whichever claim. What can't be removed is left: it bears the claim's ID, is
+    /// served to nobody then, and gives way to the next one.
+    pub(super) async fn remove(&self, host: &PhysicalHost) {
+        for removed in [
+            self.remove_one::<DHCPReservation>(host).await,
+            self.remove_one::<HostBootConfiguration>(host).await,
+        ] {
+            if let Err(error) = removed {
+                tracing::warn!(
+                    error = causes(&error),
+                    "what the host booted from the network is left behind"
+                );
+            }
+        }
     }
 
-    /// Removes what was made for another claim than the one that holds a host now.
-    pub(super) async fn remove_older(&self, host: &PhysicalHost) -> Result<(), Trouble> {
-        match host.spec.boot.as_ref().is_some_and(|boot| boot.method.is_from_network()) {
-            // It takes their places.
-            true => Ok(()),
-            false => self.remove(host).await,
+    /// Makes what is missing of it for a machine that boots or runs: it renews its address, and may read its root at any
+    /// time. What it boots is not changed any more; what it is told when it asks may be.
+    pub(super) async fn repair(&self, host: &PhysicalHost, presenter: &Presenter) -> Result<(), Trouble> {
+        let (Hold::Held { claim }, Some(boot)) = (Hold::of(host), &host.spec.boot) else { return Ok(()) };
+        if !boot.method.is_from_network() || Progress::of(host, claim) == Progress::NotBegun {
+            return Ok(());
         }
+        let (known, name) = (key(host), host.name_any());
+        let wanted = resources(host, boot, self.tenants(host).as_deref(), &presenter.links.shown_script())?;
+        let is_right = |found: &Arc<DHCPReservation>| found.spec == wanted.reservation;
+        if !self.reservations.get(&known).as_ref().is_some_and(is_right) {
+            self.make(DHCPReservation::new(&name, wanted.reservation), host, claim).await?;
+        }
+        if self.configurations.get(&known).is_none() {
+            self.make(HostBootConfiguration::new(&name, wanted.configuration), host, claim).await?;
+        }
+        Ok(())
     }
 
     /// Another one with the same address would be answered in its place: with somebody else's secrets.
     fn is_the_one_that_is_answered(&self, reservation: &DHCPReservation) -> Result<(), Trouble> {
         let mac = &reservation.spec.host_mac;
-        let others = self.reservations.all().into_iter();
-        let same = others.filter(|other| other.spec.host_mac.eq_ignore_ascii_case(mac));
+        let same = self.reservations.all().into_iter().filter(|other| {
+            other.spec.host_mac.eq_ignore_ascii_case(mac) && other.metadata.deletion_timestamp.is_none()
+        });
         let first = first_of(same.chain([Arc::new(reservation.clone())]));
         let Some(other) = first.map(|first| key(first.as_ref())).filter(|first| *first != key(reservation))
         else {
@@ -105,20 +131,27 @@ impl Resources {
     async fn make<K>(&self, wanted: K, host: &PhysicalHost, claim: &str) -> Result<K, Trouble>
     where
         K: Writable + HasSpec + Serialize,
-        K::Spec: PartialEq,
+        K::Spec: PartialEq + Clone,
     {
         let objects: Api<K> = Api::namespaced(self.client.clone(), &host.namespace().unwrap_or_default());
         let found = objects.get_opt(&host.name_any()).await.map_err(|error| not_written(&error))?;
         let wanted = labelled(wanted, host, claim);
         let written = match found {
             None => objects.create(&PostParams::default(), &wanted).await,
+            Some(found) if found.meta().deletion_timestamp.is_some() => {
+                return Err(goes(&K::kind(&()), &host.name_any()));
+            }
             Some(found) if belongs_to(found.meta(), host, claim) && found.spec() == wanted.spec() => {
                 return Ok(found);
             }
+            Some(mut found) if belongs_to(found.meta(), host, claim) => {
+                *found.spec_mut() = wanted.spec().clone();
+                objects.replace(&host.name_any(), &PostParams::default(), &found).await
+            }
+            // What was found out for another claim must not be taken for this one's.
             Some(found) if is_hosts(&found, host) => {
-                let mut wanted = wanted;
-                wanted.meta_mut().resource_version = found.resource_version();
-                objects.replace(&host.name_any(), &PostParams::default(), &wanted).await
+                delete(&objects, &found).await.map_err(|error| not_written(&error))?;
+                objects.create(&PostParams::default(), &wanted).await
             }
             Some(_) => {
                 let (kind, name) = (K::kind(&()), host.name_any());
@@ -138,13 +171,28 @@ impl Resources {
         let objects: Api<K> = Api::namespaced(self.client.clone(), &host.namespace().unwrap_or_default());
         let found = objects.get_opt(&host.name_any()).await?;
         let Some(found) = found.filter(|found| is_hosts(found, host)) else { return Ok(()) };
-        let this_one = Preconditions { uid: found.uid(), resource_version: None };
-        let only_this = DeleteParams { preconditions: Some(this_one), ..DeleteParams::default() };
-        match objects.delete(&host.name_any(), &only_this).await {
-            Ok(_) => Ok(()),
-            Err(kube::Error::Api(refusal)) if refusal.is_not_found() => Ok(()),
-            Err(error) => Err(error),
-        }
+        delete(&objects, &found).await
+    }
+}
+
+/// This very one.
+async fn delete<K: Writable>(objects: &Api<K>, found: &K) -> Result<(), kube::Error> {
+    let this_one = Preconditions { uid: found.uid(), resource_version: None };
+    let only_this = DeleteParams { preconditions: Some(this_one), ..DeleteParams::default() };
+    match objects.delete(&found.name_any(), &only_this).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(refusal)) if refusal.is_not_found() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn goes(kind: &str, name: &str) -> Trouble {
+    Trouble {
+        reason: reasons::BOOT_RESOURCES_NOT_WRITTEN,
+        message: format!(
+            "The machine is not booted: the {kind} {name} is being deleted, and is made anew when it is gone"
+        ),
+        passes: true,
     }
 }
 

@@ -74,6 +74,7 @@ impl MockApiServer {
                 guard: Arc::new(|| true),
                 machines,
                 claims: Cache::empty(),
+                configurations: Cache::empty(),
                 reservations: Cache::empty(),
                 presenter: None,
             },

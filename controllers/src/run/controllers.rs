@@ -91,6 +91,7 @@ impl Controllers {
                 guard: Arc::new(move || gate.left(clock::uptime()).is_some()),
                 machines: caches.machines.clone(),
                 claims: caches.claims.clone(),
+                configurations: caches.boot_configurations.clone(),
                 reservations: caches.reservations.clone(),
                 presenter: parts.presenter.clone(),
             },

@@ -45,7 +45,7 @@ async fn a_machine_that_cannot_be_served_says_what_is_wrong_and_goes_on_when_it_
     for (name, owner, more, reason, words) in [
         ("selector", json!({}), iso(unlabelled), "WaitingForPhysicalHost", "1 without the wanted labels"),
         ("scheme", json!({}), iso(json!({"imageURL": "file:///node.iso"})), "SpecNotUsable", "web server"),
-        ("mode", json!({}), iso(json!({"provisioningMode": "iPXE"})), "SpecNotUsable", "PreBakedISO"),
+        ("mode", json!({}), iso(json!({"provisioningMode": "iPXE"})), "SpecNotUsable", "--boot-url"),
         ("overlay", json!({}), iso(remote), "WaitingForPhysicalHost", "bootParameterMechanism"),
         (
             "zone",

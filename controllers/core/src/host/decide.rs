@@ -90,6 +90,8 @@ pub enum Failure {
     Secret,
     /// The BMC did not answer, or did not do as it was told.
     Bmc,
+    /// What it boots from the network is not ready.
+    BootResources,
 }
 
 /// Whether a host is none of our business, whatever it says: nothing is read for it and nothing written.
@@ -263,6 +265,16 @@ fn parts_of(hardware: Hardware) -> Parts {
     }
 }
 
+/// Whether a host waits for what it boots from the network, and not for its BMC.
+fn is_of_boot_resources(trouble: &Trouble) -> bool {
+    let awaited = [
+        conditions::host::BOOT_CONFIGURATION_NOT_READY,
+        conditions::host::BOOT_MAC_IN_USE,
+        conditions::host::BOOT_RESOURCES_NOT_WRITTEN,
+    ];
+    awaited.contains(&trouble.reason)
+}
+
 fn requeue(settings: &Settings, observed: &Observed, plan: &Plan, pace: Pace) -> Requeue {
     match settings {
         Settings::Incomplete(_) => return Requeue::Growing(LOOK_SOON),
@@ -272,6 +284,9 @@ fn requeue(settings: &Settings, observed: &Observed, plan: &Plan, pace: Pace) ->
     match (&observed.contact, &observed.trouble) {
         (Contact::Answered(_), _) if plan.refusal().is_some() => Requeue::After(pace.poll),
         (Contact::Failed(trouble), _) | (_, Some(trouble)) if !trouble.passes => Requeue::Growing(pace.poll),
+        (Contact::NotTried | Contact::Answered(_), Some(trouble)) if is_of_boot_resources(trouble) => {
+            Requeue::Failed(Failure::BootResources)
+        }
         (Contact::Failed(_), _) | (_, Some(_)) => Requeue::Failed(Failure::Bmc),
         (Contact::NotTried | Contact::Answered(_), None) => match plan {
             Plan::Watch | Plan::WaitForConsumer | Plan::Refuse(_) => Requeue::After(pace.poll),

@@ -280,7 +280,7 @@ fn await_boot(host: &PhysicalHost, booting: Booting, seen: Seen, now: Timestamp,
     match seen.power {
         PowerState::Off if host.spec.online == Some(false) => Plan::WaitForConsumer,
         // Nobody saw it run: whatever was lost meanwhile, medium or override, is put back.
-        PowerState::Off if !has_run(&booting, &heard) => begin(host, means.delivery),
+        PowerState::Off if !has_run(host, &booting, &heard) => begin(host, means.delivery),
         PowerState::Off => Plan::TurnOn,
         // What has run for so long is never begun again: it may be installed.
         PowerState::On
@@ -300,9 +300,12 @@ fn await_boot(host: &PhysicalHost, booting: Booting, seen: Seen, now: Timestamp,
     }
 }
 
-/// Whether a machine was seen to run since it was armed. A BMC may read its image without it.
-fn has_run(booting: &Booting, heard: &Heard) -> bool {
-    booting.on || [Word::Home, Word::Node, Word::Configuration].into_iter().any(|word| heard.has(word))
+/// Whether a machine was seen to run since it was armed. A BMC may read an ISO without it; what boots from the network
+/// only the machine itself can fetch.
+fn has_run(host: &PhysicalHost, booting: &Booting, heard: &Heard) -> bool {
+    let fetched = heard.has(Word::Image) && boots_from_network(host);
+    let spoke = [Word::Home, Word::Node, Word::Configuration].into_iter().any(|word| heard.has(word));
+    booting.on || fetched || spoke
 }
 
 fn await_boot_of_running(
@@ -382,7 +385,7 @@ fn boots_from_network(host: &PhysicalHost) -> bool {
 fn not_fetched() -> Plan {
     Plan::Refuse(Trouble {
         reason: reasons::ARTIFACTS_NOT_FETCHED,
-        message: "The machine was turned on and has not fetched what it was to boot from the network. The events of this host say how far it came; look at its console, and whether its network reaches the boot server. It may still fetch it".to_owned(),
+        message: "The machine was turned on and has not fetched what it was to boot from the network. The events of this host say how far it came; look at its console, and whether its network reaches the boot server. It may still fetch it when it is started anew; else delete the machine or the claim that holds the host".to_owned(),
         passes: true,
     })
 }

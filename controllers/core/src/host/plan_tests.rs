@@ -455,6 +455,12 @@ fn a_boot_from_the_network_is_seen_by_what_is_fetched_and_by_nothing_less() {
         let Plan::Install(wanted) = begun else { panic!("{begun:?}") };
         assert_eq!(believable(&wanted, off), [evidence], "{args:?}");
     }
+    // It fetched its kernel, and whoever should have noted that it was on did not: it is not installed again.
+    for (heard, again) in [("", true), ("c image=150", false)] {
+        let host = host(from_network(&[]), json!({BOOTING: "c 100 image", HEARD: heard}));
+        let planned = plan(&host, off, Timestamp::from_second(200).unwrap(), ON);
+        assert_eq!(matches!(planned, Plan::Install(_)), again, "{heard}: {planned:?}");
+    }
     let seen = Plan::WriteSeen(Sight::By(Evidence::Image));
     for (heard, waited, expected) in
         [("", 599, Some(Plan::AwaitBoot)), ("c image=150", 100, Some(seen)), ("", 600, None)]
