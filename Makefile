@@ -16,6 +16,9 @@ PROGRAMS ?= -p beskar7-controllers -p beskar7-e2e --bins
 UNIT_TESTS := $(patsubst %.rs,--test %,$(notdir $(filter-out e2e/%,$(wildcard */tests/*.rs */*/tests/*.rs))))
 E2E_TESTS := $(patsubst %.rs,--test %,$(notdir $(wildcard e2e/tests/*.rs)))
 
+# Absolute: tests run in the folders of their crates.
+STATIC_AGENT = $$(realpath -m "$${CARGO_TARGET_DIR:-target}/$(STATIC_TARGET)/release/beskar7-agent")
+
 E2E = $${CARGO_TARGET_DIR:-target}/debug/e2e
 
 ##@ Everyday
@@ -86,8 +89,8 @@ integration: release ## Tests against the real Kubernetes and Cluster API compon
 	RUST_TEST_THREADS=$(E2E_THREADS) $(CARGO) test $(LOCKED) $(EVERYTHING) $(E2E_TESTS)
 
 .PHONY: test-long
-test-long: need-rust ## Everything that takes long: longer searches, fuzzing, image, kill matrix, real firmware, network boot, the whole demo
-	@hack/stages --report $(OUT)/test-long.md test unit-long fuzz image-check leader-kills host-kills firmware network-boot demo-once
+test-long: need-rust ## Everything that takes long: longer searches, fuzzing, image, kill matrix, real firmware, network boot, the agent on machines, the whole demo
+	@hack/stages --report $(OUT)/test-long.md test unit-long fuzz image-check leader-kills host-kills firmware network-boot agent-vms demo-once
 	@echo "Written to $(OUT)/test-long.md. The last result worth keeping stands in docs/src/development/test-long.md."
 
 .PHONY: unit-long
@@ -112,6 +115,11 @@ firmware: release ## Every layout of an image under UEFI and BIOS in QEMU, and a
 .PHONY: network-boot
 network-boot: release ## Real firmware boots from the network, by every way that it knows, in a network of its own
 	RUST_TEST_THREADS=1 $(CARGO) test $(LOCKED) $(EVERYTHING) --test network_boot -- --include-ignored --nocapture
+
+.PHONY: agent-vms
+agent-vms: static-agent ## The agent on machines in QEMU: inspects, wipes, installs, and what it installed runs
+	BESKAR7_AGENT="$(STATIC_AGENT)" RUST_TEST_THREADS=1 \
+	  $(CARGO) test $(LOCKED) $(EVERYTHING) --test agent -- --include-ignored --nocapture
 
 .PHONY: demo-once
 demo-once: release
@@ -149,6 +157,12 @@ bench-configurations: need-rust
 	@mkdir -p $(OUT)
 	@"$${CARGO_TARGET_DIR:-target}/release/e2e" bench-configurations --out $(OUT)/bench-boot-configurations.md
 
+.PHONY: bench-agent
+bench-agent: need-rust ## What it costs to install an image, beside curl and dd: out/bench-agent.md
+	$(CARGO) build $(LOCKED) --release -p beskar7-agent-bench --bins
+	@mkdir -p $(OUT)
+	@"$${CARGO_TARGET_DIR:-target}/release/bench-agent" --place $(OUT) --out $(OUT)/bench-agent.md
+
 .PHONY: bench
 bench: need-rust ## What the manager costs with a thousand hosts, against a real API server: out/bench.md
 	$(CARGO) build $(LOCKED) --release -p beskar7-controllers -p beskar7-e2e -p beskar7-redfish-sim --bins
@@ -174,6 +188,22 @@ static: need-rust ## One static manager binary: out/image/rootfs/manager
 	RUSTFLAGS='-C target-feature=+crt-static' \
 	  $(CARGO) build $(LOCKED) --release --target $(STATIC_TARGET) -p beskar7-controllers --bin manager
 	install -D -m 0755 "$${CARGO_TARGET_DIR:-target}/$(STATIC_TARGET)/release/manager" $(OUT)/image/rootfs/manager
+
+.PHONY: static-agent
+static-agent: need-rust ## One static agent: target/<target>/release/beskar7-agent
+	RUSTFLAGS='-C target-feature=+crt-static' \
+	  $(CARGO) build $(LOCKED) --release --target $(STATIC_TARGET) -p beskar7-agent --bin beskar7-agent
+
+.PHONY: ramdisk
+ramdisk: need-rust ## The agent's ramdisk and ISO, from a distribution's KERNEL and MODULES: out/ramdisk
+	@[ -n "$(KERNEL)" ] && [ -n "$(MODULES)" ] || { \
+	  echo "Which kernel? On Debian: apt-get install linux-image-amd64 systemd-boot-efi, then" >&2; \
+	  echo "  make ramdisk KERNEL=/boot/vmlinuz-<release> MODULES=/lib/modules/<release>" >&2; \
+	  exit 1; }
+	@$(MAKE) static-agent
+	$(CARGO) build $(LOCKED) --release -p beskar7-ramdisk --bin ramdisk
+	@"$${CARGO_TARGET_DIR:-target}/release/ramdisk" --agent "$(STATIC_AGENT)" --kernel "$(KERNEL)" --modules "$(MODULES)" \
+	  $(if $(LOADER),--loader "$(LOADER)") $(if $(CA),--ca "$(CA)") --out $(OUT)/ramdisk $(RAMDISK_FLAGS)
 
 .PHONY: image
 image: static ## The container image, with docker, podman or buildah
@@ -208,7 +238,12 @@ RELEASE_VERSION ?= $(WORKSPACE_VERSION)##the version that `release` and `image` 
 MANAGER_IMAGE ?= localhost/beskar7-manager:$(RELEASE_VERSION)##the image that a release refers to, host name included
 IMAGE_ENGINE ?=##docker, podman or buildah; empty: the first that works
 CA_BUNDLE ?=##a PEM file of public CAs to put into the image; empty: none
-STATIC_TARGET ?= $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')##the target of `static`: another architecture, or musl
+STATIC_TARGET ?= $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')##the target of `static` and of the agent: another architecture, or musl
+KERNEL ?=##the kernel of `ramdisk`: a distribution's /boot/vmlinuz-<release>
+MODULES ?=##its modules: /lib/modules/<release>, or a root that has it
+LOADER ?=##systemd-boot for the ISO of `ramdisk`; empty: the installed one
+CA ?=##the boot server's CA (PEM) to put into the ramdisk; empty: none
+RAMDISK_FLAGS ?=##what `ramdisk` is told besides: --add-module NAME, --all-modules, --options '…'
 E2E_THREADS ?= $(shell cores=$$(nproc); echo $$((cores < 4 ? cores : 4)))##how many integration tests run at once; most start a control plane
 FUZZ_SECONDS ?= 120##how long each target of `fuzz` runs
 FUZZ_TARGETS ?= resource texts dhcp tftp##what `fuzz` runs

@@ -4,6 +4,8 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::hardware::RootDeviceHints;
+
 /// How firmware starts an operating system.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BootMode {
@@ -142,4 +144,27 @@ pub struct ImageDetails {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ImageFormat")]
     pub format: Option<ImageFormat>,
+}
+
+/// An image that is written to a disk of the machine before it starts from it.
+#[derive(Serialize, Deserialize, KubeSchema, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct DiskInstall {
+    /// The image's http(s) URL. It may end in `#sha256=` and the digest of its content.
+    #[schemars(length(min = 1, max = 2048))]
+    pub image: String,
+    /// What it is: raw or qcow2. Without it, its first bytes tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ImageFormat")]
+    pub format: Option<ImageFormat>,
+    /// The image's digest in hex, or the http(s) URL of a checksum file that lists it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 2048))]
+    pub checksum: Option<String>,
+    /// The digest's algorithm: auto, md5, sha256 or sha512. auto tells it by the length.
+    #[serde(default)]
+    pub checksum_type: ChecksumType,
+    /// The disk that it goes to. The host's own hints hold where these are silent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_device_hints: Option<RootDeviceHints>,
 }

@@ -78,6 +78,18 @@ pub mod host {
     pub const BOOT_SERVER_OFF: &str = "BootServerOff";
     /// The image can't be presented with its boot loader configuration changed.
     pub const IMAGE_NOT_USABLE: &str = "ImageNotUsable";
+    /// Its image was written to its disk, and its machine was told to start from it.
+    pub const IMAGE_INSTALLED: &str = "ImageInstalled";
+    /// A disk image is wanted, and this manager has no agent to write it with, or not in that way.
+    pub const AGENT_NOT_AVAILABLE: &str = "AgentNotAvailable";
+    /// The machine was turned on long ago, and its agent has not asked what to do.
+    pub const AGENT_NOT_HEARD: &str = "AgentNotHeard";
+    /// The agent said something, and then nothing any more.
+    pub const AGENT_SILENT: &str = "AgentSilent";
+    /// The agent could not install the image, and said why.
+    pub const INSTALLATION_FAILED: &str = "InstallationFailed";
+    /// The machine went off before its image was installed, again and again.
+    pub const INSTALLATION_INTERRUPTED: &str = "InstallationInterrupted";
     /// The boot was seen, and how is no longer known.
     pub const BOOT_SEEN: &str = "BootSeen";
     /// Claimed, but the consumer has not said what to boot.

@@ -5,7 +5,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::boot::BootMethod;
+use crate::boot::{BootMethod, DiskInstall};
 use crate::reference::LocalReference;
 
 /// What the host boots.
@@ -31,7 +31,7 @@ use crate::reference::LocalReference;
     printcolumn(name = "Image", type_ = "string", json_path = ".spec.image", priority = 1)
 )]
 #[x_kube(
-    validation = Rule::new("self.method == 'Disk' || has(self.kernel) || has(self.image)")
+    validation = Rule::new("self.method == 'Disk' || has(self.kernel) || has(self.image) || has(self.install)")
         .message("nothing to boot: give kernel (and usually initramfs) or image, or set method: Disk"),
     validation = Rule::new("!has(self.initramfs) || has(self.kernel)")
         .message("initramfs needs kernel beside it"),
@@ -61,6 +61,9 @@ pub struct HostBootConfigurationSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2048))]
     pub image: Option<String>,
+    /// The image that the agent, which boots here, writes to a disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub install: Option<DiskInstall>,
     /// A Secret with an Ignition configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignition_ref: Option<LocalReference>,
@@ -115,7 +118,8 @@ pub struct HostBootConfigurationStatus {
 #[derive(Serialize, Deserialize, KubeSchema, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct ServedArtifact {
-    /// What it is: kernel, initramfs (more of them with a number), root or program.
+    /// What it is: kernel, initramfs (more of them with a number), root, program, or the image that is written to a
+    /// disk.
     #[schemars(length(min = 1, max = 63))]
     pub name: String,
     /// Where it is served, without the part that only the host may know.

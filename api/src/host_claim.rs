@@ -113,7 +113,8 @@ pub struct HostClaimSpec {
     #[schemars(length(max = 64), inner(length(max = 1024)))]
     pub kernel_args: Vec<String>,
     /// Gives the image its configuration on a second virtual medium with this label instead: cidata (cloud-init's
-    /// NoCloud) or config-2 (OpenStack's config drive). The host's BMC needs two drives.
+    /// NoCloud) or config-2 (OpenStack's config drive). The host's BMC needs two drives. A disk image gets it in a
+    /// partition: with this label, or else cidata, and config-2 with ignitionRef.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ConfigVolume")]
     pub config_volume: Option<ConfigVolume>,

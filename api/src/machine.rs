@@ -142,8 +142,8 @@ const IMMUTABLE: &str = "can't change on an existing machine: write a new Beskar
 #[x_kube(
     validation = Rule::new("self.provisioningMode != 'PreBakedISO' || !has(self.configURL)")
         .message("configURL is not used with a pre-baked ISO: remove configURL, or set provisioningMode: RemoteConfig").field_path(".configURL"),
-    validation = Rule::new("!has(self.configVolume) || self.provisioningMode == 'PreBakedISO'")
-        .message("configVolume is for an ISO that needs no kernel parameters: set provisioningMode: PreBakedISO, or remove configVolume").field_path(".configVolume"),
+    validation = Rule::new("!has(self.configVolume) || self.provisioningMode in ['PreBakedISO', 'DiskImage']")
+        .message("configVolume is for an ISO that needs no kernel parameters, or a disk image: set provisioningMode to PreBakedISO or DiskImage, or remove configVolume").field_path(".configVolume"),
     validation = Rule::new("self.provisioningMode != 'DiskImage' || !has(self.configURL)")
         .message("configURL is not used with DiskImage, which gets the Machine's bootstrap data: remove configURL").field_path(".configURL"),
     validation = Rule::new("!(self.provisioningMode in ['RemoteConfig', 'PreBakedISO', 'DiskImage']) || has(self.imageURL)")
@@ -192,7 +192,8 @@ pub struct Beskar7MachineSpec {
     pub config_url: Option<String>,
     /// Gives a pre-baked ISO the Machine's bootstrap data on a second virtual medium with this label:
     /// cidata (cloud-init's NoCloud) or config-2 (OpenStack's config drive). The host's BMC needs two
-    /// drives.
+    /// drives. A disk image always gets it, in a partition: with this label, or else with the one that its
+    /// osFamily reads, which is cidata for most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ConfigVolume")]
     pub config_volume: Option<ConfigVolume>,

@@ -32,6 +32,8 @@ pub mod annotations {
     /// On a PhysicalHost: the claim that its machine boots for, and what our server and its cluster have heard of it
     /// since: `<claimID> configuration=<second> home=<second>`.
     pub const HEARD: &str = "beskar7.infrastructure.cluster.x-k8s.io/heard";
+    /// On a PhysicalHost: what the agent on its machine said last, as JSON, with the claim and the order that it is about.
+    pub const AGENT: &str = "beskar7.infrastructure.cluster.x-k8s.io/agent";
     /// On a PhysicalHost: the last claim that was given up here. Writing it makes every older decision to bind fail.
     pub const FENCE: &str = "beskar7.infrastructure.cluster.x-k8s.io/fence";
     /// On a PhysicalHost: whom it was last bound for. A hint for choosing, nothing else.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::address::MachineAddress;
-use crate::boot::{BootMethod, BootMode, BootParameterMechanism, Cleaning, ConfigVolume};
+use crate::boot::{BootMethod, BootMode, BootParameterMechanism, Cleaning, ConfigVolume, DiskInstall};
 use crate::cel::{IPV4_LIST_RULE, IPV4_RULE, MAC_MESSAGE, MAC_RULE, REDFISH_URL_RULE, unchanged};
 use crate::hardware::{Architecture, Hardware, RootDeviceHints};
 use crate::reference::{LocalReference, ObjectReference};
@@ -253,10 +253,15 @@ pub struct HostBoot {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(length(max = 1024)))]
     pub kernel_args: Vec<String>,
-    /// The label of a second virtual medium with the machine's configuration: cidata or config-2.
+    /// The label of a second virtual medium with the machine's configuration: cidata or config-2. Of a disk image, it
+    /// is the label of a partition that is written behind the image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ConfigVolume")]
     pub config_volume: Option<ConfigVolume>,
+    /// The image that the agent writes to a disk. The host boots the agent then, which the platform team gives to the
+    /// manager, and no kernel or image of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub install: Option<DiskInstall>,
     /// The object whose configuration the machine is given when it boots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration_ref: Option<ObjectReference>,

@@ -5,6 +5,7 @@
 mod architecture;
 mod artifact;
 mod boot_image;
+mod checksums;
 mod digest;
 mod error;
 mod layers;
@@ -23,6 +24,7 @@ pub use self::architecture::Architecture;
 pub use self::artifact::Artifact;
 use self::artifact::Verified;
 pub use self::boot_image::BootImage;
+pub use self::checksums::ChecksumError;
 pub use self::digest::{Algorithm, Digest, DigestError};
 pub use self::error::ArtifactError;
 pub use self::located::{Blob, Located};
@@ -37,6 +39,8 @@ const OPENED: usize = 1024;
 /// How many images, and how many repositories' tokens.
 const IMAGES: usize = 256;
 const REPOSITORIES: usize = 256;
+/// As much of a list of checksums is read: those of whole mirrors have some hundred lines.
+const LONGEST_LIST: usize = 1 << 20;
 /// How long an image is taken for granted: the registry may lose it.
 const FRESH: Duration = Duration::from_secs(300);
 
@@ -87,6 +91,35 @@ impl Artifacts {
         let artifact = Artifact::new(located.clone(), upstream, digest, self.verified.clone());
         self.opened.put(located, artifact.clone());
         Ok(artifact)
+    }
+
+    /// The same, where the digest that its content must have was given beside the URL.
+    ///
+    /// # Errors
+    /// As of [`Artifacts::file`].
+    pub async fn file_having(&self, url: &str, digest: Digest) -> Result<Artifact, ArtifactError> {
+        let upstream = self.upstreams.open(url).await?;
+        let located = Located::Url(url.to_owned());
+        let artifact = Artifact::new(located.clone(), upstream, Some(digest), self.verified.clone());
+        self.opened.put(located, artifact.clone());
+        Ok(artifact)
+    }
+
+    /// The checksum of a file, as another file lists it. What that says now is what counts.
+    ///
+    /// # Errors
+    /// It can't be read, or lists none of that file.
+    pub async fn listed(
+        &self,
+        list: &str,
+        file: &str,
+        wanted: Option<Algorithm>,
+    ) -> Result<Digest, ArtifactError> {
+        let text = self.upstreams.document(list, LONGEST_LIST).await?;
+        let what = Url::parse(list).map(|url| shown(&url)).unwrap_or_default();
+        let name = Url::parse(file).ok().and_then(|url| url.path_segments()?.next_back().map(str::to_owned));
+        let found = checksums::find(&String::from_utf8_lossy(&text), &name.unwrap_or_default(), wanted);
+        found.map_err(|why| ArtifactError::Checksum { what, why })
     }
 
     /// What an image in an OCI registry holds for an architecture: all of its parts are there, and none was read yet.
@@ -163,29 +196,6 @@ impl Artifacts {
         match what {
             Located::Url(url) => self.file(url).await,
             Located::Blob(blob) => self.blob(blob).await,
-        }
-    }
-}
-
-/// Whether an image is a file behind a URL; else it is the reference of one in a registry.
-#[must_use]
-pub fn is_url(image: &str) -> bool {
-    let begins =
-        |scheme: &str| image.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme));
-    begins("http://") || begins("https://")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn urls_are_told_from_references() {
-        for url in ["http://a.test/x", "https://a.test/x", "HTTPS://a.test/x", "http://"] {
-            assert!(is_url(url), "{url}");
-        }
-        for reference in ["foo:latest", "oci://a.test/x", "http:5000/x", "https", "", "\u{e9}://a.test/x"] {
-            assert!(!is_url(reference), "{reference}");
         }
     }
 }

@@ -25,19 +25,22 @@ pub enum Purpose {
     Media,
     /// To say that the machine runs.
     PhoneHome,
+    /// To ask what the agent on the machine shall do, to read what it installs, and to report.
+    Agent,
     /// To tell one installation from the next; it opens nothing.
     Instance,
 }
 
 impl Purpose {
     /// Those that hosts use.
-    pub const OF_HOSTS: [Self; 3] = [Self::Configuration, Self::Media, Self::PhoneHome];
+    pub const OF_HOSTS: [Self; 4] = [Self::Configuration, Self::Media, Self::PhoneHome, Self::Agent];
 
     const fn word(self) -> &'static str {
         match self {
             Self::Configuration => "configuration",
             Self::Media => "media",
             Self::PhoneHome => "phone-home",
+            Self::Agent => "agent",
             Self::Instance => "instance",
         }
     }
@@ -150,7 +153,7 @@ mod tests {
         for (at, one) in all.iter().enumerate() {
             assert_eq!(all.iter().position(|other| other == one), Some(at));
         }
-        assert_eq!(all.len(), 12);
+        assert_eq!(all.len(), 16);
         assert_eq!(key(1).capability(Purpose::Media, "c1"), key(1).capability(Purpose::Media, "c1"));
     }
 

@@ -3,14 +3,16 @@
 //! Who a capability belongs to, and what there is for it, is asked of a [`Desk`]: nothing here knows the API server.
 //! Every refusal is the same answer: who guesses learns nothing.
 
+mod agent;
 mod answer;
 mod artifact;
 mod completed;
 mod target;
 mod wrong;
 
-use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
+use std::{collections::BTreeMap, fmt, future::ready, ops::Range, sync::Arc};
 
+use beskar7_agent_protocol::{order::Order, report::Report};
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -129,10 +131,23 @@ pub enum Counted {
     Loader,
     /// A call.
     PhoneHome,
+    /// What the agent on a machine asked, or said.
+    Agent,
     /// Nothing, because there is nothing for who asked.
     Refused,
     /// Nothing, because it can't be had now.
     Unavailable,
+}
+
+/// What became of what an agent said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reported {
+    /// It was taken.
+    Taken,
+    /// What it is about is not wanted any more.
+    NotWanted,
+    /// It does not answer what was asked.
+    Nonsense,
 }
 
 /// A path behind a capability that names a medium.
@@ -177,11 +192,28 @@ pub trait Desk: Send + Sync + 'static {
         None
     }
 
+    /// Whether this is the capability of an agent: what others send is not read.
+    fn is_agent(&self, _: &Capability) -> bool {
+        false
+    }
+
+    /// What the agent on a machine is told to do next; nothing, where there is nothing for now.
+    fn order<'a>(&'a self, _: &'a Capability) -> BoxFuture<'a, Result<Option<Order>, Refusal>> {
+        Box::pin(ready(Err(Refusal::Nothing)))
+    }
+
+    /// What the agent on a machine says. What must not be lost is written down before this ends well.
+    fn report<'a>(&'a self, _: &'a Capability, _: Report) -> BoxFuture<'a, Result<Reported, Refusal>> {
+        Box::pin(ready(Err(Refusal::Nothing)))
+    }
+
     /// Whether this capability may call home.
     fn may_call_home(&self, capability: &Capability) -> bool;
 
-    /// Something was learned of the machine whose capability this is. It must not make the answer wait.
-    fn learned(&self, capability: &Capability, what: Learned);
+    /// Something was learned of the machine whose capability this is. It is kept in mind whether or not anybody waits for
+    /// what is returned, which ends when it is written down where a restart of ours does not lose it, or when that takes too
+    /// long.
+    fn learned(&self, capability: &Capability, what: Learned) -> BoxFuture<'static, ()>;
 
     /// Something was answered.
     fn counted(&self, what: Counted);

@@ -18,6 +18,7 @@ pub mod form;
 pub mod fuzzing;
 pub mod ipxe;
 pub mod overlay;
+mod places;
 pub mod ranges;
 pub mod server;
 pub mod source;

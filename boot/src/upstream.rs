@@ -19,6 +19,7 @@ mod web;
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use url::Url;
 
 use self::access::Access;
@@ -60,6 +61,17 @@ impl Upstreams {
     pub async fn open(&self, url: &str) -> Result<Upstream, UpstreamError> {
         let url = Url::parse(url).map_err(UpstreamError::NotAUrl)?;
         self.readable(Remote::open(Access::Anybody(self.web.clone()), self.limits, url).await?)
+    }
+
+    /// Reads a small file as a whole, by the same rules.
+    pub(crate) async fn document(&self, url: &str, limit: usize) -> Result<Bytes, UpstreamError> {
+        let url = Url::parse(url).map_err(UpstreamError::NotAUrl)?;
+        let read = match self.web.get(&url, &[]).await {
+            Ok(answer) => Document::read(answer, limit).await,
+            Err(why) => Err(why),
+        };
+        read.map(|document| document.bytes)
+            .map_err(|why| UpstreamError::Unreadable { what: shown(&url), why })
     }
 
     /// A server that may ask for a token before it gives what is in a repository of its own.

@@ -24,9 +24,11 @@ mod tokens;
 
 use std::time::Duration;
 
-use beskar7_boot::artifacts::Artifacts;
+use beskar7_boot::artifacts::{Architecture, ArtifactError, Artifacts, BootImage};
 use beskar7_boot::upstream::{CacheSettings, Limits, UpstreamSettings, Upstreams};
 use tempfile::TempDir;
+
+use self::mock::MockServer;
 
 /// Loopback is allowed, and nothing is waited for longer than it takes here.
 fn settings() -> UpstreamSettings {
@@ -36,6 +38,15 @@ fn settings() -> UpstreamSettings {
 
 fn artifacts() -> Artifacts {
     Artifacts::new(Upstreams::new(&settings()).unwrap())
+}
+
+/// What the image of a registry holds for the machines that most are.
+async fn amd64(
+    artifacts: &Artifacts,
+    server: &MockServer,
+    version: &str,
+) -> Result<BootImage, ArtifactError> {
+    artifacts.image(&format!("{}/boot/image{version}", server.address), Architecture::Amd64).await
 }
 
 /// With a cache, which ends with its directory.

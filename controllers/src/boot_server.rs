@@ -4,6 +4,8 @@
 //! It runs on every replica. It writes what it heard of machines, and nothing else: one annotation, the status of
 //! reservations, events. Whether a replica leads does not matter for it.
 
+mod agency;
+mod agents;
 mod configuration;
 mod desk;
 mod fetched;
@@ -13,6 +15,7 @@ mod images;
 mod key;
 pub mod links;
 mod register;
+mod remembered;
 mod scripts;
 mod sightings;
 mod volumes;
@@ -33,6 +36,7 @@ use beskar7_boot::{
     tftp::{self, ErrorCode, Files, Limits, Ports, Watcher},
     upstream::Upstreams,
 };
+use beskar7_core::{delivery::Delivery, network_boot::Agent};
 use kube::Client;
 use tokio::{
     sync::Semaphore,
@@ -40,8 +44,9 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::register::first_of;
+pub(crate) use self::register::answered_before;
 use self::{
+    agents::Agents,
     desk::{AT_ONCE, BootDesk},
     hearing::Hearing,
     holders::Holders,
@@ -72,13 +77,16 @@ pub struct Presenter {
     pub images: Arc<Images>,
     /// What is booted from the network.
     pub artifacts: Fetched,
+    /// What writes images to disks.
+    pub agent: Agent,
 }
 
 impl Presenter {
     /// For a server at this URL.
     #[must_use]
-    pub fn new(url: &str, key: Key, upstreams: Upstreams) -> Self {
+    pub fn new(url: &str, key: Key, upstreams: Upstreams, agent: Agent) -> Self {
         Self {
+            agent,
             links: Links::new(url, key),
             artifacts: Fetched::new(upstreams.clone()),
             images: Arc::new(Images::new(upstreams)),
@@ -87,6 +95,12 @@ impl Presenter {
 }
 
 impl Presenter {
+    /// What decisions need to know of it.
+    #[must_use]
+    pub fn delivery(&self) -> Delivery {
+        self.links.delivery(self.agent.boot())
+    }
+
     /// Whether a loader can be told to start what a configuration serves.
     ///
     /// # Errors
@@ -141,6 +155,7 @@ pub fn start(
     let machines = Machines::new(presenter.links.clone(), &caches, seen, metrics.clone());
     tokio::spawn(machines.clone().follow(feeds.reservations.changes(), stop.clone()));
     let desk = BootDesk {
+        agents: Agents::new(client.clone()),
         client,
         metrics: metrics.clone(),
         caches,

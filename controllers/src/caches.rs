@@ -100,8 +100,9 @@ impl Feeds {
     pub fn new(client: &Client, options: &Options) -> Self {
         // Only what is ours carries the filter's label: a Machine is looked at because its Beskar7Machine is.
         let all = watcher::Config::default;
-        // Whether something is ours is said by hosts and claims, not by what opens the one to the other.
+        // A boot server by itself decides nothing.
         let controls = !options.boot.boot_only;
+        // Whether something is ours is said by hosts and claims, not by what opens the one to the other.
         let policies = match controls {
             true => Feed::new("HostDeployPolicy", api(client, options), all()),
             false => Feed::none(),

@@ -19,7 +19,7 @@ mod writes;
 
 pub(crate) use self::error::write;
 pub(crate) use self::{
-    claimant::{Claimant, consumer, id, intended_host, intent},
+    claimant::{Claimant, consumer, held_by, id, intended_host, intent},
     report::report,
     turn::{Claiming, Looked, Rest, Turn, patience_left, renew, revoke, steps},
     view::{Found, View},

@@ -6,15 +6,20 @@
 
 use std::collections::BTreeMap;
 
-use beskar7_api::{GROUP, HostClaim, PhysicalHost, VERSION, conditions::claim as reasons, labels};
-use beskar7_core::hostclaim::{Part, Source, Synced, sources};
+use beskar7_api::{HostClaim, PhysicalHost, conditions::claim as reasons, labels};
+use beskar7_core::{
+    host::belongings::{belongs_to, is_hosts, owner},
+    hostclaim::{Part, Source, Synced, sources},
+};
 use k8s_openapi::{ByteString, api::core::v1::Secret};
 use kube::{
-    Api, Client, ResourceExt as _,
-    api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
+    Api, Client, Resource as _, ResourceExt as _,
+    api::{Patch, PatchParams, PostParams},
     core::Status,
 };
 use serde_json::{Value, json};
+
+use crate::write;
 
 /// The ClusterRole that lets us write Secrets, where the platform team has bound it.
 const ROLE: &str = "beskar7-pool-role";
@@ -76,7 +81,7 @@ impl Copies {
         let wanted = wanted(part, data, host, claim_id)?;
         let written = match secrets.get_opt(&name).await? {
             None => secrets.create(&PostParams::default(), &wanted).await,
-            Some(found) if !is_ours(&found, host) => return Ok(foreign(host, &name)),
+            Some(found) if !is_hosts(found.meta(), host) => return Ok(foreign(host, &name)),
             Some(found) if bears(&found, claim_id) && holds(&found, part, data) => return Ok(Synced::Yes),
             Some(found) => {
                 let change = json!({
@@ -103,17 +108,12 @@ impl Copies {
         let secrets = self.secrets(host.metadata.namespace.as_deref());
         for part in parts {
             let name = part.copy(&host.name_any());
-            let Some(found) = secrets.get_opt(&name).await?.filter(|found| is_ours(found, host)) else {
+            let Some(found) = secrets.get_opt(&name).await?.filter(|found| is_hosts(found.meta(), host))
+            else {
                 continue;
             };
-            let this_one =
-                Preconditions { uid: found.metadata.uid, resource_version: found.metadata.resource_version };
-            let only_this = DeleteParams { preconditions: Some(this_one), ..DeleteParams::default() };
-            match secrets.delete(&name, &only_this).await {
-                Ok(_) => {}
-                Err(kube::Error::Api(refusal)) if refusal.is_not_found() => {}
-                Err(error) => return Err(error),
-            }
+            let version = found.resource_version();
+            write::delete(&secrets, &found, version).await?;
         }
         Ok(())
     }
@@ -127,7 +127,7 @@ impl Copies {
     ) -> Result<Option<Vec<u8>>, kube::Error> {
         let secrets = self.secrets(host.metadata.namespace.as_deref());
         let found = secrets.get_opt(&part.copy(&host.name_any())).await?;
-        let ours = found.filter(|found| is_ours(found, host) && bears(found, claim_id));
+        let ours = found.filter(|found| belongs_to(found.meta(), host, claim_id));
         Ok(ours.and_then(|copy| copy.data?.remove(part.key())).map(|data| data.0))
     }
 }
@@ -177,27 +177,14 @@ pub(crate) fn meta_data(text: &[u8]) -> Option<MetaData> {
 }
 
 fn wanted(part: Part, data: &ByteString, host: &PhysicalHost, claim_id: &str) -> Result<Secret, kube::Error> {
-    let owner = json!({
-        "apiVersion": format!("{GROUP}/{VERSION}"), "kind": "PhysicalHost",
-        "name": host.name_any(), "uid": host.metadata.uid,
-    });
     let secret = json!({
         "metadata": {
             "name": part.copy(&host.name_any()), "namespace": host.metadata.namespace,
-            "labels": {labels::CLAIM_ID: claim_id}, "ownerReferences": [owner],
+            "labels": {labels::CLAIM_ID: claim_id}, "ownerReferences": [owner(host)],
         },
         "type": "Opaque", "data": {part.key(): data},
     });
     serde_json::from_value(secret).map_err(kube::Error::SerdeError)
-}
-
-/// Whether a Secret was made here for this very host.
-fn is_ours(secret: &Secret, host: &PhysicalHost) -> bool {
-    let owners = secret.metadata.owner_references.as_deref().unwrap_or_default();
-    let owned = owners
-        .iter()
-        .any(|owner| owner.kind == "PhysicalHost" && Some(&owner.uid) == host.metadata.uid.as_ref());
-    owned && secret.labels().contains_key(labels::CLAIM_ID)
 }
 
 /// What a write came to. A refusal is the tenant's to know; that somebody was faster is not: it is looked at again.
@@ -266,7 +253,7 @@ mod tests {
             (copy.name_any().as_str(), copy.namespace().as_deref()),
             ("bm-01-userdata", Some("infrahost"))
         );
-        assert!(is_ours(&copy, &host) && bears(&copy, "id") && !bears(&copy, "another"));
+        assert!(is_hosts(copy.meta(), &host) && bears(&copy, "id") && !bears(&copy, "another"));
         let mut unlabelled = copy.clone();
         unlabelled.metadata.labels = None;
         let mut unowned = copy.clone();
@@ -274,7 +261,7 @@ mod tests {
         let mut of_another = copy;
         of_another.metadata.owner_references.as_mut().unwrap()[0].uid = "older".to_owned();
         for (foreign, which) in [(unlabelled, "label"), (unowned, "owner"), (of_another, "uid")] {
-            assert!(!is_ours(&foreign, &host), "{which}");
+            assert!(!is_hosts(foreign.meta(), &host), "{which}");
         }
     }
 

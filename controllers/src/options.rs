@@ -16,6 +16,7 @@ use std::{
 };
 
 use beskar7_boot::upstream::{HostRule, HostRuleError};
+use beskar7_core::network_boot::Agent;
 use clap::{ArgAction, Args, CommandFactory as _, Parser, ValueEnum};
 
 pub use self::{address::BindAddress, checks::OptionsError};
@@ -335,6 +336,37 @@ pub struct Boot {
           action = ArgAction::Set, num_args = 0..=1, require_equals = true, value_parser = boolean,
           default_value = "false", default_missing_value = "true")]
     pub tftp_single_port: bool,
+    /// The URL of the agent's kernel, which writes disk images: hosts start it from the network. It may end in #sha256= and
+    /// the digest of its content. Empty: none
+    #[arg(
+        long,
+        env = "BESKAR7_AGENT_KERNEL",
+        hide_env_values = true,
+        value_name = "URL",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub agent_kernel: String,
+    /// The URL of the agent's initial ramdisk, beside its kernel
+    #[arg(
+        long,
+        env = "BESKAR7_AGENT_INITRAMFS",
+        hide_env_values = true,
+        value_name = "URL",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub agent_initramfs: String,
+    /// The URL of an ISO with the agent: hosts start it from virtual media, and not from the network. Empty: none
+    #[arg(
+        long,
+        env = "BESKAR7_AGENT_ISO",
+        hide_env_values = true,
+        value_name = "URL",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub agent_iso: String,
     /// How long a machine may read its configuration after it was turned on for it, if its boot is not seen before
     #[arg(long, env = "BESKAR7_CONFIGURATION_TIMEOUT", hide_env_values = true, value_name = "DURATION",
           value_parser = duration::parse, default_value = "1h")]
@@ -409,8 +441,7 @@ impl Options {
     /// What labels of a host must begin with for its Node to get them.
     #[must_use]
     pub fn node_label_prefixes(&self) -> Vec<String> {
-        let parts = self.controllers.node_label_prefixes.split(',').map(str::trim);
-        parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
+        list(&self.controllers.node_label_prefixes)
     }
 
     /// Where hosts reach the boot server, if it is on.
@@ -428,8 +459,7 @@ impl Options {
     /// The interfaces that DHCP listens on; none are all.
     #[must_use]
     pub fn dhcp_interfaces(&self) -> Vec<String> {
-        let parts = self.boot.dhcp_interfaces.split(',').map(str::trim);
-        parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
+        list(&self.boot.dhcp_interfaces)
     }
 
     /// The directory of iPXE's programs, if there is one.
@@ -455,6 +485,14 @@ impl Options {
         given(&self.boot.dhcp_advertise_address)?.parse().ok()
     }
 
+    /// Where the agent is.
+    #[must_use]
+    pub fn agent(&self) -> Agent {
+        let owned = |text| given(text).map(str::to_owned);
+        let (kernel, initramfs) = (owned(&self.boot.agent_kernel), owned(&self.boot.agent_initramfs));
+        Agent { kernel: kernel.zip(initramfs), iso: owned(&self.boot.agent_iso) }
+    }
+
     /// A file with CAs for images, if one was given.
     #[must_use]
     pub fn artifact_ca_file(&self) -> Option<&Path> {
@@ -477,6 +515,11 @@ impl Options {
 /// An empty value is one that was not given: manifests pass `--namespace=${NAMESPACE:=}`.
 fn given(text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
+}
+
+/// What stands between commas.
+fn list(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
 /// Where images may come from; an empty one is none.

@@ -62,269 +62,79 @@ const ALWAYS: fn(&Options) -> bool = |_| true;
 /// What only controllers do, and not a boot server by itself.
 const CONTROLLING: fn(&Options) -> bool = |options| !options.boot.boot_only;
 
+/// Something with a whole kind.
+const fn line(
+    (group, resource): (&'static str, &'static str),
+    verbs: &'static [&'static str],
+    place: Where,
+    only_if: fn(&Options) -> bool,
+) -> Line {
+    Line { group, resource, subresource: None, verbs, place, only_if }
+}
+
+/// Something with a kind of ours.
+const fn ours(resource: &'static str, verbs: &'static [&'static str], only_if: fn(&Options) -> bool) -> Line {
+    line((GROUP, resource), verbs, Where::Watched, only_if)
+}
+
+/// Writing the status of a kind of ours.
+const fn status_of(resource: &'static str, only_if: fn(&Options) -> bool) -> Line {
+    Line { subresource: Some("status"), ..ours(resource, &["patch"], only_if) }
+}
+
 const TABLE: &[Line] = &[
-    Line {
-        group: GROUP,
-        resource: "physicalhosts",
-        subresource: None,
-        verbs: READ_AND_PATCH,
-        place: Where::Watched,
-        only_if: ALWAYS,
-    },
-    Line {
-        group: GROUP,
-        resource: "physicalhosts",
-        subresource: Some("status"),
-        verbs: &["patch"],
-        place: Where::Watched,
-        only_if: CONTROLLING,
-    },
-    Line {
-        group: GROUP,
-        resource: "beskar7machines",
-        subresource: None,
-        verbs: READ,
-        place: Where::Watched,
-        only_if: ALWAYS,
-    },
-    Line {
-        group: GROUP,
-        resource: "beskar7machines",
-        subresource: None,
-        verbs: &["patch"],
-        place: Where::Watched,
-        only_if: CONTROLLING,
-    },
-    Line {
-        group: GROUP,
-        resource: "beskar7machines",
-        subresource: Some("status"),
-        verbs: &["patch"],
-        place: Where::Watched,
-        only_if: CONTROLLING,
-    },
-    Line {
-        group: GROUP,
-        resource: "beskar7clusters",
-        subresource: None,
-        verbs: READ,
-        place: Where::Watched,
-        only_if: ALWAYS,
-    },
-    Line {
-        group: GROUP,
-        resource: "beskar7clusters",
-        subresource: None,
-        verbs: &["patch"],
-        place: Where::Watched,
-        only_if: CONTROLLING,
-    },
-    Line {
-        group: GROUP,
-        resource: "beskar7clusters",
-        subresource: Some("status"),
-        verbs: &["patch"],
-        place: Where::Watched,
-        only_if: CONTROLLING,
-    },
-    Line {
-        group: cluster_api::GROUP,
-        resource: "clusters",
-        subresource: None,
-        verbs: READ,
-        place: Where::Watched,
-        only_if: ALWAYS,
-    },
-    Line {
-        group: cluster_api::GROUP,
-        resource: "machines",
-        subresource: None,
-        verbs: READ,
-        place: Where::Watched,
-        only_if: ALWAYS,
-    },
+    ours("physicalhosts", READ_AND_PATCH, ALWAYS),
+    status_of("physicalhosts", CONTROLLING),
+    ours("beskar7machines", READ, ALWAYS),
+    ours("beskar7machines", &["patch"], CONTROLLING),
+    status_of("beskar7machines", CONTROLLING),
+    ours("beskar7clusters", READ, ALWAYS),
+    ours("beskar7clusters", &["patch"], CONTROLLING),
+    status_of("beskar7clusters", CONTROLLING),
+    line((cluster_api::GROUP, "clusters"), READ, Where::Watched, ALWAYS),
+    line((cluster_api::GROUP, "machines"), READ, Where::Watched, ALWAYS),
     // How many machines a control plane wants, and which hosts will do for them.
-    Line {
-        group: "controlplane.cluster.x-k8s.io",
-        resource: "kubeadmcontrolplanes",
-        subresource: None,
-        verbs: &["get"],
-        place: Where::Watched,
-        only_if: CONTROLLING,
-    },
-    Line {
-        group: GROUP,
-        resource: "beskar7machinetemplates",
-        subresource: None,
-        verbs: READ,
-        place: Where::Watched,
-        only_if: CONTROLLING,
-    },
-    Line {
-        group: GROUP,
-        resource: "beskar7machinetemplates",
-        subresource: Some("status"),
-        verbs: &["patch"],
-        place: Where::Watched,
-        only_if: CONTROLLING,
-    },
-    Line {
-        group: GROUP,
-        resource: "hostclaims",
-        subresource: None,
-        verbs: READ,
-        place: Where::Watched,
-        only_if: ALWAYS,
-    },
-    Line {
-        group: GROUP,
-        resource: "hostclaims",
-        subresource: None,
-        verbs: &["patch"],
-        place: Where::Watched,
-        only_if: CONTROLLING,
-    },
-    Line {
-        group: GROUP,
-        resource: "hostclaims",
-        subresource: Some("status"),
-        verbs: &["patch"],
-        place: Where::Watched,
-        only_if: CONTROLLING,
-    },
+    line(("controlplane.cluster.x-k8s.io", "kubeadmcontrolplanes"), &["get"], Where::Watched, CONTROLLING),
+    ours("beskar7machinetemplates", READ, CONTROLLING),
+    status_of("beskar7machinetemplates", CONTROLLING),
+    ours("hostclaims", READ, ALWAYS),
+    ours("hostclaims", &["patch"], CONTROLLING),
+    status_of("hostclaims", CONTROLLING),
     // Who may have whose hosts.
-    Line {
-        group: GROUP,
-        resource: "hostdeploypolicies",
-        subresource: None,
-        verbs: READ,
-        place: Where::Watched,
-        only_if: CONTROLLING,
-    },
-    Line {
-        group: GROUP,
-        resource: "hostdeploypolicies",
-        subresource: Some("status"),
-        verbs: &["patch"],
-        place: Where::Watched,
-        only_if: CONTROLLING,
-    },
-    Line {
-        group: "",
-        resource: "namespaces",
-        subresource: None,
-        verbs: READ,
-        place: Where::Cluster,
-        only_if: |options| options.watch_namespace().is_none() && CONTROLLING(options),
-    },
+    ours("hostdeploypolicies", READ, CONTROLLING),
+    status_of("hostdeploypolicies", CONTROLLING),
+    line(("", "namespaces"), READ, Where::Cluster, |options| {
+        options.watch_namespace().is_none() && CONTROLLING(options)
+    }),
     // Made for a claim whose machine boots from the network, and removed behind it.
-    Line {
-        group: GROUP,
-        resource: "hostbootconfigurations",
-        subresource: None,
-        verbs: READ,
-        place: Where::Watched,
-        only_if: ALWAYS,
-    },
-    Line {
-        group: GROUP,
-        resource: "hostbootconfigurations",
-        subresource: None,
-        verbs: MAKE,
-        place: Where::Watched,
-        only_if: CONTROLLING,
-    },
-    Line {
-        group: GROUP,
-        resource: "hostbootconfigurations",
-        subresource: Some("status"),
-        verbs: &["patch"],
-        place: Where::Watched,
-        only_if: CONTROLLING,
-    },
-    Line {
-        group: GROUP,
-        resource: "dhcpreservations",
-        subresource: None,
-        verbs: READ,
-        place: Where::Watched,
-        only_if: ALWAYS,
-    },
-    Line {
-        group: GROUP,
-        resource: "dhcpreservations",
-        subresource: None,
-        verbs: MAKE,
-        place: Where::Watched,
-        only_if: CONTROLLING,
-    },
-    Line {
-        group: GROUP,
-        resource: "dhcpreservations",
-        subresource: Some("status"),
-        verbs: &["patch"],
-        place: Where::Watched,
-        only_if: ALWAYS,
-    },
+    ours("hostbootconfigurations", READ, ALWAYS),
+    ours("hostbootconfigurations", MAKE, CONTROLLING),
+    status_of("hostbootconfigurations", CONTROLLING),
+    ours("dhcpreservations", READ, ALWAYS),
+    ours("dhcpreservations", MAKE, CONTROLLING),
+    status_of("dhcpreservations", ALWAYS),
     // Applied on the server: made where it is not there.
-    Line {
-        group: GROUP,
-        resource: "hardwaredata",
-        subresource: None,
-        verbs: &["create", "patch"],
-        place: Where::Watched,
-        only_if: CONTROLLING,
-    },
+    ours("hardwaredata", &["create", "patch"], CONTROLLING),
     // By name only: nobody needs to list what others keep secret.
-    Line {
-        group: "",
-        resource: "secrets",
-        subresource: None,
-        verbs: &["get"],
-        place: Where::Watched,
-        only_if: ALWAYS,
-    },
+    line(("", "secrets"), &["get"], Where::Watched, ALWAYS),
     // The boot server's key, made where there is none.
-    Line {
-        group: "",
-        resource: "secrets",
-        subresource: None,
-        verbs: &["get", "create"],
-        place: Where::Own,
-        only_if: |options| options.boot_url().is_some(),
-    },
-    Line {
-        group: "events.k8s.io",
-        resource: "events",
-        subresource: None,
-        verbs: &["create", "patch"],
-        place: Where::Watched,
-        only_if: ALWAYS,
-    },
-    Line {
-        group: "coordination.k8s.io",
-        resource: "leases",
-        subresource: None,
-        verbs: &["get", "create", "update"],
-        place: Where::Own,
-        only_if: |options| options.leader.leader_elect,
-    },
-    Line {
-        group: "authentication.k8s.io",
-        resource: "tokenreviews",
-        subresource: None,
-        verbs: &["create"],
-        place: Where::Cluster,
-        only_if: Options::diagnostics_guarded,
-    },
-    Line {
-        group: "authorization.k8s.io",
-        resource: "subjectaccessreviews",
-        subresource: None,
-        verbs: &["create"],
-        place: Where::Cluster,
-        only_if: Options::diagnostics_guarded,
-    },
+    line(("", "secrets"), &["get", "create"], Where::Own, |options| options.boot_url().is_some()),
+    line(("events.k8s.io", "events"), &["create", "patch"], Where::Watched, ALWAYS),
+    line(("coordination.k8s.io", "leases"), &["get", "create", "update"], Where::Own, |options| {
+        options.leader.leader_elect
+    }),
+    line(
+        ("authentication.k8s.io", "tokenreviews"),
+        &["create"],
+        Where::Cluster,
+        Options::diagnostics_guarded,
+    ),
+    line(
+        ("authorization.k8s.io", "subjectaccessreviews"),
+        &["create"],
+        Where::Cluster,
+        Options::diagnostics_guarded,
+    ),
 ];
 
 /// What a manager with these options needs.

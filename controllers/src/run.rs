@@ -337,7 +337,7 @@ async fn presenter(
     };
     let upstreams = Upstreams::new(&settings)?;
     let key = boot_server::key(client, namespace).await?;
-    Ok(Some(Presenter::new(url, key, upstreams)))
+    Ok(Some(Presenter::new(url, key, upstreams, options.agent())))
 }
 
 fn boot_server(

@@ -105,11 +105,11 @@ impl<K: Watched> Cache<K> {
 
 /// Which changes of objects are such of their spec, for those who care for nothing else of them.
 #[derive(Debug, Default)]
-pub(crate) struct Specs(HashMap<Key, (Option<String>, Option<i64>)>);
+struct Specs(HashMap<Key, (Option<String>, Option<i64>)>);
 
 impl Specs {
     /// Whether the spec of an object is new, or the object gone.
-    pub(crate) fn is_new(&mut self, key: &Key, found: Option<&impl Resource>) -> bool {
+    fn is_new(&mut self, key: &Key, found: Option<&impl Resource>) -> bool {
         match found.map(Resource::meta) {
             Some(metadata) => {
                 // Another object of the same name begins to count anew.
@@ -117,6 +117,25 @@ impl Specs {
                 self.0.insert(key.clone(), spec.clone()) != Some(spec)
             }
             None => self.0.remove(key).is_some(),
+        }
+    }
+}
+
+/// The keys of objects whose spec is new, or that are gone: what is only in their status is passed over.
+pub(crate) struct SpecChanges<K: Watched> {
+    changes: UnboundedReceiver<Key>,
+    cache: Cache<K>,
+    specs: Specs,
+}
+
+impl<K: Watched> SpecChanges<K> {
+    /// The next one. Whoever stops waiting for it loses none.
+    pub(crate) async fn next(&mut self) -> Option<Key> {
+        loop {
+            let key = self.changes.recv().await?;
+            if self.specs.is_new(&key, self.cache.get(&key).as_deref()) {
+                return Some(key);
+            }
         }
     }
 }
@@ -184,6 +203,11 @@ impl<K: Watched> Feed<K> {
     #[must_use]
     pub fn changes(&self) -> UnboundedReceiver<Key> {
         self.changes_and_more().1
+    }
+
+    /// The same, without those of which only the status changed.
+    pub(crate) fn spec_changes(&self) -> SpecChanges<K> {
+        SpecChanges { changes: self.changes(), cache: self.cache(), specs: Specs::default() }
     }
 
     /// The same, with a way to add keys of objects that are to be looked at for another reason.

@@ -3,7 +3,7 @@
 
 use kube::{
     Api, Client, Resource, ResourceExt as _,
-    api::{Patch, PatchParams},
+    api::{DeleteParams, Patch, PatchParams, Preconditions},
     core::NamespaceResourceScope,
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -58,6 +58,23 @@ pub async fn merge_status<K: Writable>(
     let change = at_version(object, json!({ "status": change }));
     let params = PatchParams::default();
     outcome(api(client, object).patch_status(&object.name_any(), &params, &Patch::Merge(&change)).await)
+}
+
+/// Deletes this very object, and with a version only that one. One that is gone already is deleted.
+///
+/// # Errors
+/// The API server did not do it.
+pub async fn delete<K>(objects: &Api<K>, object: &K, version: Option<String>) -> Result<(), kube::Error>
+where
+    K: Resource + Clone + std::fmt::Debug + DeserializeOwned,
+{
+    let this_one = Preconditions { uid: object.uid(), resource_version: version };
+    let only_this = DeleteParams { preconditions: Some(this_one), ..DeleteParams::default() };
+    match objects.delete(&object.name_any(), &only_this).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(refusal)) if refusal.is_not_found() => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 fn api<K: Writable>(client: &Client, object: &K) -> Api<K> {

@@ -5,6 +5,8 @@ use beskar7_e2e::images;
 
 #[path = "manager/addresses.rs"]
 mod addresses;
+#[path = "manager/agents.rs"]
+mod agents;
 #[path = "manager/another_image.rs"]
 mod another_image;
 #[path = "manager/bmcs.rs"]
@@ -25,6 +27,8 @@ mod cluster_objects;
 mod clusters;
 #[path = "manager/delivery.rs"]
 mod delivery;
+#[path = "manager/disk_images.rs"]
+mod disk_images;
 #[path = "manager/failover.rs"]
 mod failover;
 #[path = "manager/faults.rs"]
@@ -43,6 +47,8 @@ mod inputs;
 mod kills;
 #[path = "manager/life.rs"]
 mod life;
+#[path = "manager/loaders.rs"]
+mod loaders;
 #[path = "manager/machines.rs"]
 mod machines;
 #[path = "manager/network_boot.rs"]

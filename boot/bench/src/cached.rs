@@ -13,7 +13,7 @@ use beskar7_redfish_bench::figures::spread;
 use beskar7_redfish_bench::table::Table;
 use futures::TryStreamExt as _;
 
-use crate::nginx::Nginx;
+use beskar7_redfish_bench::nginx::Nginx;
 
 /// How large the image is, and how often it is read from.
 const SIZE: usize = 16 << 20;

@@ -12,7 +12,6 @@ mod cores;
 mod dhcp;
 mod dnsmasq;
 mod image;
-mod nginx;
 mod ranges;
 mod scripts;
 mod serve;
@@ -25,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use beskar7_redfish_bench::table::Table;
-use beskar7_redfish_bench::usage;
+use beskar7_redfish_bench::{nginx, usage};
 use clap::{Args, Parser, Subcommand};
 use tikv_jemallocator::Jemalloc;
 

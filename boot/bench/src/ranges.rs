@@ -12,8 +12,8 @@ use beskar7_redfish_bench::usage::{processor_time, resident};
 use crate::Bench;
 use crate::client::Client;
 use crate::image;
-use crate::nginx::Nginx;
 use crate::serve::{Ours, Serve};
+use beskar7_redfish_bench::nginx::Nginx;
 
 /// How fast ours must be, beside nginx.
 const BAR: f64 = 0.8;

@@ -10,9 +10,9 @@ use beskar7_redfish_bench::table::Table;
 use beskar7_redfish_bench::usage::resident;
 
 use crate::client::Client;
-use crate::nginx::Nginx;
 use crate::serve::Ours;
 use crate::serve_scripts::{CLAIMS, script_path, script_size};
+use beskar7_redfish_bench::nginx::Nginx;
 
 /// How many ours must answer, beside nginx.
 const BAR: f64 = 0.5;

@@ -69,7 +69,9 @@ impl Desk for Scripts {
         false
     }
 
-    fn learned(&self, _: &Capability, _: Learned) {}
+    fn learned(&self, _: &Capability, _: Learned) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
+    }
 
     fn counted(&self, _: Counted) {}
 }

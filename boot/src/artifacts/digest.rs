@@ -85,6 +85,15 @@ impl Digest {
         }
     }
 
+    /// From hexadecimal digits alone, of which there are as many as one kind has.
+    #[must_use]
+    pub fn of_hex(hex: &str) -> Option<Self> {
+        let all = [Algorithm::Sha256, Algorithm::Sha512, Algorithm::Md5];
+        let algorithm = all.into_iter().find(|algorithm| algorithm.digits() == hex.len())?;
+        let is_hex = hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_hex.then(|| Self { algorithm, hex: hex.to_ascii_lowercase() })
+    }
+
     /// From `sha256=…`, as it stands at the end of a URL.
     pub(crate) fn of_fragment(text: &str) -> Result<Self, DigestError> {
         Self::parse(text, '=')

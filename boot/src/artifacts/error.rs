@@ -1,6 +1,7 @@
 //! Why an artifact can't be had. No text holds credentials: URLs are shown without user, password and query.
 
 use super::architecture::Architecture;
+use super::checksums::ChecksumError;
 use super::digest::{Digest, DigestError};
 use super::reference::ReferenceError;
 use crate::source::SourceError;
@@ -22,6 +23,14 @@ pub enum ArtifactError {
         what: String,
         /// Why.
         why: DigestError,
+    },
+    /// A file with checksums that does not list the one that is wanted.
+    #[error("the checksum file {what} can't be used: {why}")]
+    Checksum {
+        /// The file.
+        what: String,
+        /// Why.
+        why: ChecksumError,
     },
     /// A reference that somebody wrote. It is left out: it may hold a password.
     #[error("the image reference can't be read: {0}")]
@@ -109,6 +118,7 @@ impl ArtifactError {
             Self::Source(SourceError::Changed(_) | SourceError::Unreadable { .. }) => true,
             Self::Source(SourceError::OutOfRange { .. })
             | Self::Digest { .. }
+            | Self::Checksum { .. }
             | Self::Reference(_)
             | Self::Private { .. }
             | Self::Manifest { .. }

@@ -16,7 +16,7 @@ use axum::{
 use bytes::Bytes;
 
 use super::{
-    Configuration, Counted, Desk, Learned, Medium, MediumName, Refusal, Telling,
+    Configuration, Counted, Desk, Learned, Medium, MediumName, Refusal, Telling, agent,
     completed::Completed,
     target::{File, Target, loader, target},
     wrong::Wrong,
@@ -39,15 +39,21 @@ pub fn router(desk: Arc<dyn Desk>) -> Router {
 }
 
 async fn answer(State(counter): State<Arc<Counter>>, request: Request) -> Response {
-    let (parts, _body) = request.into_parts();
+    let (parts, body) = request.into_parts();
     let from = parts.extensions.get().map(|ConnectInfo(address): &ConnectInfo<SocketAddr>| address.ip());
-    // What is sent with a call is not read: that it comes is all that it says.
+    // What is sent is read of agents alone. Of a call, that it comes is all that it says.
     let answered = match target(parts.uri.path()) {
         Some((capability, Target::File(file))) if reads(&parts.method) => {
             let method = parts.method.clone();
             // The request keeps the connection's buffer. When a whole site boots, very many wait here.
             drop(parts);
             counter.file(&capability, file, &method).await
+        }
+        Some((capability, Target::AgentOrder)) if parts.method == Method::GET => {
+            Box::pin(agent::order(counter.desk.as_ref(), &capability)).await
+        }
+        Some((capability, Target::AgentReport)) if parts.method == Method::POST => {
+            Box::pin(agent::report(counter.desk.as_ref(), &capability, body)).await
         }
         // By itself, and so is what follows: what waits above would have to hold room for it.
         Some((capability, target)) => {
@@ -80,17 +86,23 @@ impl Counter {
             Target::Script if reads(method) => {
                 let script = self.desk.script(capability)?;
                 if *method == Method::GET {
-                    self.desk.learned(capability, Learned::ScriptRead);
+                    drop(self.desk.learned(capability, Learned::ScriptRead));
                 }
                 self.desk.counted(Counted::Script);
                 Ok(text(script.into()))
             }
             Target::PhoneHome if *method == Method::POST && self.desk.may_call_home(capability) => {
-                self.desk.learned(capability, Learned::CalledHome);
+                // It calls once: it is thanked when that can't be lost any more.
+                self.desk.learned(capability, Learned::CalledHome).await;
                 self.desk.counted(Counted::PhoneHome);
                 Ok(text(Bytes::from_static(b"welcome\n")))
             }
-            Target::File(_) | Target::Medium(_) | Target::Script | Target::PhoneHome => Err(Refusal::Nothing),
+            Target::File(_)
+            | Target::Medium(_)
+            | Target::Script
+            | Target::PhoneHome
+            | Target::AgentOrder
+            | Target::AgentReport => Err(Refusal::Nothing),
         }
     }
 
@@ -109,7 +121,8 @@ impl Counter {
         })?;
         let content = content.ok_or(Refusal::Nothing)?;
         if *method == Method::GET && holds_user_data(file) {
-            self.desk.learned(capability, Learned::ConfigurationRead);
+            // From here on it boots from its disk: what it is given next may install it.
+            self.desk.learned(capability, Learned::ConfigurationRead).await;
         }
         self.desk.counted(Counted::Configuration);
         // HEAD is answered by the same: the server leaves the content out.
@@ -149,11 +162,10 @@ impl Counter {
         }
         let (desk, capability, says) = (self.desk.clone(), *capability, telling.says);
         match says {
-            Learned::Fetched { .. } => {
-                response.map(|body| Body::new(Completed::new(body, move || desk.learned(&capability, says))))
-            }
+            Learned::Fetched { .. } => response
+                .map(|body| Body::new(Completed::new(body, move || drop(desk.learned(&capability, says))))),
             Learned::LoaderRead | Learned::ScriptRead | Learned::ConfigurationRead | Learned::CalledHome => {
-                desk.learned(&capability, says);
+                drop(desk.learned(&capability, says));
                 response
             }
         }
@@ -199,7 +211,7 @@ fn holds_user_data(file: File) -> bool {
     }
 }
 
-fn text(content: Bytes) -> Response {
+pub(super) fn text(content: Bytes) -> Response {
     let mut response = Response::new(Body::from(content));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, TEXT);
@@ -208,7 +220,7 @@ fn text(content: Bytes) -> Response {
     response
 }
 
-fn with_status(status: StatusCode, content: &'static str) -> Response {
+pub(super) fn with_status(status: StatusCode, content: &'static str) -> Response {
     let mut response = text(Bytes::from_static(content.as_bytes()));
     *response.status_mut() = status;
     response

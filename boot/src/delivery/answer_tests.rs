@@ -2,13 +2,17 @@
 
 use std::{ops::Range, sync::Mutex};
 
+use beskar7_agent_protocol::{
+    order::{Order, Task},
+    report::Report,
+};
 use futures::future::BoxFuture;
 use tower::ServiceExt as _;
 
 use super::*;
 use crate::{
     capability::{Key, Purpose},
-    delivery::{ArtifactName, MetaData},
+    delivery::{ArtifactName, MetaData, Reported},
 };
 
 const USER_DATA: &str = "## template: jinja\n#cloud-config\nname: '{{ ds.meta_data.hostname }}'\n";
@@ -17,6 +21,7 @@ const USER_DATA: &str = "## template: jinja\n#cloud-config\nname: '{{ ds.meta_da
 struct OneClaim {
     open: bool,
     noted: Mutex<Vec<String>>,
+    orders: Mutex<Vec<Order>>,
 }
 
 fn key() -> Key {
@@ -82,12 +87,34 @@ impl Desk for OneClaim {
         (name == "snponly.efi").then(|| Bytes::from_static(b"MZ"))
     }
 
+    fn is_agent(&self, capability: &Capability) -> bool {
+        self.is(capability, Purpose::Agent)
+    }
+
+    fn order<'a>(&'a self, capability: &'a Capability) -> BoxFuture<'a, Result<Option<Order>, Refusal>> {
+        let found = self.is(capability, Purpose::Agent);
+        let mut orders = self.orders.lock().unwrap();
+        let next = if orders.is_empty() { None } else { Some(orders.remove(0)) };
+        Box::pin(async move { if found { Ok(next) } else { Err(Refusal::Nothing) } })
+    }
+
+    fn report<'a>(&'a self, _: &'a Capability, report: Report) -> BoxFuture<'a, Result<Reported, Refusal>> {
+        self.noted.lock().unwrap().push(format!("report of {}", report.order));
+        Box::pin(std::future::ready(match report.order.as_str() {
+            "now" => Ok(Reported::Taken),
+            "paused" => Err(Refusal::NotNow),
+            "another" => Ok(Reported::Nonsense),
+            _ => Ok(Reported::NotWanted),
+        }))
+    }
+
     fn may_call_home(&self, capability: &Capability) -> bool {
         self.is(capability, Purpose::PhoneHome)
     }
 
-    fn learned(&self, _: &Capability, what: Learned) {
+    fn learned(&self, _: &Capability, what: Learned) -> BoxFuture<'static, ()> {
         self.noted.lock().unwrap().push(format!("{what:?}"));
+        Box::pin(std::future::ready(()))
     }
 
     fn counted(&self, what: Counted) {
@@ -102,8 +129,14 @@ struct Counterpart {
 
 impl Counterpart {
     fn new(open: bool) -> Self {
-        let desk = Arc::new(OneClaim { open, noted: Mutex::default() });
+        let desk = Arc::new(OneClaim { open, noted: Mutex::default(), orders: Mutex::default() });
         Self { router: router(desk.clone()), desk }
+    }
+
+    /// Says something to the desk.
+    async fn say(&self, path: &str, body: impl Into<Body>) -> u16 {
+        let request = Request::builder().method("POST").uri(path).body(body.into()).unwrap();
+        self.router.clone().oneshot(request).await.unwrap().status().as_u16()
     }
 
     async fn ask(&self, method: &str, path: &str, range: Option<&str>) -> (u16, String, String) {
@@ -241,4 +274,70 @@ async fn every_refusal_is_the_same_answer() {
     let home = format!("{}/phone-home", of(Purpose::PhoneHome, "c"));
     assert_eq!(open.ask("POST", &home, None).await.0, 200);
     assert_eq!(open.noted(), ["CalledHome", "PhoneHome"]);
+}
+
+fn agents(name: &str) -> String {
+    format!("/c/{}/agent/{name}", capability(Purpose::Agent, "c").in_url())
+}
+
+#[tokio::test]
+async fn an_agent_is_told_one_order_after_the_other() {
+    let counterpart = Counterpart::new(true);
+    counterpart.desk.orders.lock().unwrap().push(Order { id: "1".to_owned(), task: Task::Reboot });
+    let (status, headers, body) = counterpart.ask("GET", &agents("order"), None).await;
+    assert_eq!((status, body.as_str()), (200, r#"{"id":"1","task":"reboot"}"#));
+    assert!(headers.contains("application/json") && headers.contains("no-store"), "{headers}");
+    let (status, _, body) = counterpart.ask("GET", &agents("order"), None).await;
+    assert_eq!((status, body.as_str()), (204, ""), "nothing for now");
+    for (method, path) in [
+        ("POST", agents("order")),
+        ("GET", agents("report")),
+        (
+            "GET",
+            agents("order").replace(
+                &capability(Purpose::Agent, "c").in_url(),
+                &capability(Purpose::Media, "c").in_url(),
+            ),
+        ),
+        ("GET", agents("ca.pem")),
+    ] {
+        assert_eq!(counterpart.ask(method, &path, None).await.0, 404, "{method} {path}");
+    }
+    assert_eq!(Counterpart::new(false).ask("GET", &agents("order"), None).await.0, 404);
+}
+
+#[tokio::test]
+async fn what_an_agent_says_is_taken_or_answered_by_what_is_wrong_with_it() {
+    let counterpart = Counterpart::new(true);
+    let report = |order: &str| format!(r#"{{"order":"{order}","state":"running","step":"writing"}}"#);
+    let long = format!(r#"{{"order":"now","state":"running","step":"{}"}}"#, "x".repeat(1 << 20));
+    for (body, expected) in [
+        (report("now"), 204),
+        (report("old"), 410),
+        (report("another"), 400),
+        (report("paused"), 503),
+        ("{}".to_owned(), 400),
+        ("moonlight".to_owned(), 400),
+        (String::new(), 400),
+        (long, 400),
+    ] {
+        assert_eq!(counterpart.say(&agents("report"), body.clone()).await, expected, "{:.60}", body);
+    }
+    let noted = counterpart.desk.noted.lock().unwrap().clone();
+    assert_eq!(noted.iter().filter(|noted| noted.starts_with("report of")).count(), 4, "{noted:?}");
+}
+
+#[tokio::test]
+async fn of_a_stranger_nothing_is_read() {
+    let counterpart = Counterpart::new(true);
+    let report = r#"{"order":"now","state":"running","step":"writing"}"#;
+    for purpose in [Purpose::Media, Purpose::PhoneHome, Purpose::Configuration] {
+        let path = format!("/c/{}/agent/report", capability(purpose, "c").in_url());
+        assert_eq!(counterpart.say(&path, report).await, 404);
+    }
+    let never = Body::from_stream(futures::stream::pending::<Result<Bytes, std::io::Error>>());
+    let strangers = format!("/c/{}/agent/report", capability(Purpose::Agent, "another").in_url());
+    assert_eq!(counterpart.say(&strangers, never).await, 404, "what never ends is not waited for");
+    let noted = counterpart.desk.noted.lock().unwrap().clone();
+    assert!(noted.iter().all(|noted| noted == "Refused"), "{noted:?}");
 }

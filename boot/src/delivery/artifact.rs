@@ -5,7 +5,7 @@ use std::fmt;
 /// No kernel is given more.
 const MOST_INITRAMFS: u8 = 16;
 
-/// Something that is booted from the network.
+/// Something that is booted from the network, or installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ArtifactName {
     /// The kernel.
@@ -16,13 +16,15 @@ pub enum ArtifactName {
     Root,
     /// A kernel with all that it needs, as one EFI program.
     Program,
+    /// The image that the agent writes to a disk.
+    Image,
 }
 
 impl ArtifactName {
     /// By its name in URLs and statuses.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        let all = [Self::Kernel, Self::Root, Self::Program];
+        let all = [Self::Kernel, Self::Root, Self::Program, Self::Image];
         let numbered = (0..MOST_INITRAMFS).map(Self::Initramfs);
         all.into_iter().chain(numbered).find(|artifact| artifact.to_string() == name)
     }
@@ -32,7 +34,7 @@ impl ArtifactName {
     pub fn path(self) -> String {
         match self {
             Self::Program => format!("{self}.efi"),
-            Self::Kernel | Self::Initramfs(_) | Self::Root => self.to_string(),
+            Self::Kernel | Self::Initramfs(_) | Self::Root | Self::Image => self.to_string(),
         }
     }
 
@@ -41,7 +43,7 @@ impl ArtifactName {
     pub const fn content_type(self) -> &'static str {
         match self {
             Self::Program => "application/efi",
-            Self::Kernel | Self::Initramfs(_) | Self::Root => "application/octet-stream",
+            Self::Kernel | Self::Initramfs(_) | Self::Root | Self::Image => "application/octet-stream",
         }
     }
 }
@@ -54,6 +56,7 @@ impl fmt::Display for ArtifactName {
             Self::Initramfs(number) => write!(f, "initramfs-{number}"),
             Self::Root => f.write_str("root"),
             Self::Program => f.write_str("program"),
+            Self::Image => f.write_str("image"),
         }
     }
 }
@@ -70,6 +73,7 @@ mod tests {
             ArtifactName::Initramfs(3),
             ArtifactName::Root,
             ArtifactName::Program,
+            ArtifactName::Image,
         ] {
             assert_eq!(ArtifactName::parse(&artifact.to_string()), Some(artifact));
         }

@@ -1,5 +1,7 @@
 //! Which path means what. A path that means nothing is refused like a wrong capability.
 
+use beskar7_agent_protocol::paths;
+
 use super::{ArtifactName, MediumName};
 use crate::capability::{Capability, PREFIX};
 
@@ -15,6 +17,8 @@ pub(super) enum Target<'a> {
     Medium(MediumName<'a>),
     Script,
     PhoneHome,
+    AgentOrder,
+    AgentReport,
 }
 
 /// The parts and forms of a configuration.
@@ -48,6 +52,8 @@ pub(super) fn target(path: &str) -> Option<(Capability, Target<'_>)> {
         "talos" => Target::File(File::Talos),
         "kairos" => Target::File(File::Kairos),
         "phone-home" => Target::PhoneHome,
+        paths::ORDER => Target::AgentOrder,
+        paths::REPORT => Target::AgentReport,
         SCRIPT => Target::Script,
         other => Target::Medium(medium(other)?),
     };
@@ -96,6 +102,9 @@ mod tests {
             ("initramfs", "Medium(Artifact(Initramfs(0)))"),
             ("initramfs-1", "Medium(Artifact(Initramfs(1)))"),
             ("program.efi", "Medium(Artifact(Program))"),
+            ("image", "Medium(Artifact(Image))"),
+            ("agent/order", "AgentOrder"),
+            ("agent/report", "AgentReport"),
         ] {
             assert_eq!(at(name).as_deref(), Some(expected), "{name}");
         }
@@ -111,6 +120,10 @@ mod tests {
             "/a.iso/b",
             "program",
             "kernel.efi",
+            "agent",
+            "agent/",
+            "agent/orders",
+            "image.efi",
         ] {
             assert_eq!(at(name), None, "{name}");
         }

@@ -1,5 +1,5 @@
 //! So many connections and no more: each has a file of the process that also leads, and who opens thousands must not take
-//! them all. Nor may one be kept for ever by not reading what was asked for.
+//! them all, from nobody else at least. Nor may one be kept for ever by not reading what was asked for.
 
 use std::{
     future::Future,
@@ -13,12 +13,16 @@ use std::{
 use axum_server::accept::Accept;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    sync::{OwnedSemaphorePermit, Semaphore},
+    net::TcpStream,
     time::{Sleep, sleep},
 };
 
+use crate::places::{Place, Places};
+
 /// A rack that boots at once has two connections for each machine, its own and its BMC's.
 const MOST: usize = 4096;
+/// So many of them one address may have: behind some networks, all machines have the same one.
+const MOST_OF_ONE: usize = MOST / 4 * 3;
 /// For so long nothing more of an answer may be taken. Some BMCs ask for a whole image at once and read on when their
 /// machine does, which may stand at a menu.
 const LONGEST_STALL: Duration = Duration::from_secs(600);
@@ -27,22 +31,18 @@ const LONGEST_STALL: Duration = Duration::from_secs(600);
 #[derive(Clone)]
 pub(super) struct Bounded<A> {
     inner: A,
-    places: Arc<Semaphore>,
+    places: Arc<Places>,
 }
 
 impl<A> Bounded<A> {
     pub(super) fn new(inner: A) -> Self {
-        Self::of(inner, MOST)
-    }
-
-    fn of(inner: A, most: usize) -> Self {
-        Self { inner, places: Arc::new(Semaphore::new(most)) }
+        Self { inner, places: Places::new(MOST, MOST_OF_ONE) }
     }
 }
 
-impl<I, S, A> Accept<I, S> for Bounded<A>
+impl<S, A> Accept<TcpStream, S> for Bounded<A>
 where
-    A: Accept<I, S>,
+    A: Accept<TcpStream, S>,
     A::Future: Send + 'static,
     A::Stream: Unpin,
 {
@@ -50,11 +50,11 @@ where
     type Service = A::Service;
     type Future = Pin<Box<dyn Future<Output = io::Result<(Self::Stream, Self::Service)>> + Send>>;
 
-    fn accept(&self, stream: I, service: S) -> Self::Future {
-        let place = Arc::clone(&self.places).try_acquire_owned();
+    fn accept(&self, stream: TcpStream, service: S) -> Self::Future {
+        let place = stream.peer_addr().map(|peer| self.places.take(peer.ip()));
         let accepted = self.inner.accept(stream, service);
         Box::pin(async move {
-            let place = place.map_err(|_| io::Error::other("too many connections"))?;
+            let place = place?.ok_or_else(|| io::Error::other("too many connections"))?;
             let (stream, service) = accepted.await?;
             Ok((Placed { stream, stalled: None, _place: place }, service))
         })
@@ -66,7 +66,7 @@ pub(super) struct Placed<S> {
     stream: S,
     /// Ends when the other side has taken nothing for too long.
     stalled: Option<Pin<Box<Sleep>>>,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl<S> Placed<S> {
@@ -130,26 +130,35 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Placed<S> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use axum_server::accept::DefaultAcceptor;
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
 
     use super::*;
 
     #[tokio::test]
     async fn who_comes_when_all_places_are_taken_is_sent_away() {
-        let bounded = Bounded::of(DefaultAcceptor::new(), 1);
-        let connection = || tokio::io::duplex(64).0;
-        let first = bounded.accept(connection(), ()).await.unwrap();
-        assert!(bounded.accept(connection(), ()).await.is_err());
+        let bounded = Bounded { inner: DefaultAcceptor::new(), places: Places::new(1, 1) };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let connection = async || {
+            let _client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            listener.accept().await.unwrap().0
+        };
+        let first = bounded.accept(connection().await, ()).await.unwrap();
+        assert!(bounded.accept(connection().await, ()).await.is_err());
         drop(first);
-        assert!(bounded.accept(connection(), ()).await.is_ok(), "the place is free again");
+        assert!(bounded.accept(connection().await, ()).await.is_ok(), "the place is free again");
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_takes_nothing_any_more_loses_the_connection_and_who_is_slow_does_not() {
-        let bounded = Bounded::of(DefaultAcceptor::new(), 1);
-        let (ours, mut theirs) = tokio::io::duplex(8);
-        let (mut placed, ()) = bounded.accept(ours, ()).await.unwrap();
+        let (stream, mut theirs) = tokio::io::duplex(8);
+        let place = Places::new(1, 1).take(IpAddr::from([127, 0, 0, 1])).unwrap();
+        let mut placed = Placed { stream, stalled: None, _place: place };
         let slow = async {
             let mut taken = [0; 8];
             for _ in 0..4 {

@@ -22,10 +22,15 @@ use super::{
     transfer::{End, Limits, Transfer},
     watcher::Watcher,
 };
-use crate::datagrams::{BindError, Datagrams, Local, Place, Received, bind as bind_place};
+use crate::{
+    datagrams::{BindError, Datagrams, Local, Place, Received, bind as bind_place},
+    places::Places,
+};
 
 /// So many files are on their way at once; who asks then asks again.
 const MOST: usize = 1024;
+/// So many of them to one address: a machine reads one or two, and asks again for what gets lost.
+const MOST_OF_ONE: usize = 64;
 /// So many messages of one client wait to be looked at.
 const WAITING: usize = 64;
 /// No file takes longer, however slowly it is read.
@@ -83,6 +88,7 @@ pub async fn serve(
         limits,
         watcher,
         talks: HashMap::new(),
+        places: Places::new(MOST, MOST_OF_ONE),
         transfers: JoinSet::new(),
     };
     let mut buffer = [0; LONGEST];
@@ -118,6 +124,7 @@ struct Desk {
     watcher: Arc<dyn Watcher>,
     /// With one port for all: who is being sent a file.
     talks: HashMap<SocketAddrV4, Talk>,
+    places: Arc<Places>,
     transfers: JoinSet<SocketAddrV4>,
 }
 
@@ -164,9 +171,8 @@ impl Desk {
             let why = "there is no such file";
             return self.refuse(&request.file, (peer, asked), ErrorCode::NotFound, why).await;
         };
-        if self.transfers.len() >= MOST {
-            return;
-        }
+        // Who finds no place asks again.
+        let Some(place) = self.places.take((*peer.ip()).into()) else { return };
         let line = match self.ports {
             Ports::Single => {
                 let (sender, messages) = channel(WAITING);
@@ -186,6 +192,7 @@ impl Desk {
         self.transfers.spawn(async move {
             let end = timeout(LONGEST_TRANSFER, line.run(transfer, next)).await.unwrap_or(End::Silent);
             tell(watcher.as_ref(), &request.file, peer.into(), end);
+            drop(place);
             peer
         });
     }

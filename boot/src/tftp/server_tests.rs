@@ -235,3 +235,22 @@ async fn with_one_port_a_request_that_comes_twice_is_one_until_it_was_answered()
     assert_eq!(hear().await[1], 5);
     assert_eq!(served.end().await, ["refused nothing: NotFound"]);
 }
+
+#[tokio::test]
+async fn who_asks_for_everything_and_reads_nothing_keeps_nobody_else_waiting() {
+    for ports in [Ports::Each, Ports::Single] {
+        let served = Served::start(ports, &[("file", 600)]).await;
+        let mut flood = Vec::new();
+        for number in 0..MOST {
+            let socket = UdpSocket::bind("127.0.0.3:0").await.unwrap();
+            socket.send_to(b"\0\x01file\0octet\0timeout\x0010\0", served.at).await.unwrap();
+            if number < MOST_OF_ONE {
+                let answered = timeout(Duration::from_secs(20), socket.recv(&mut [0; 64])).await;
+                answered.unwrap().unwrap();
+            }
+            flood.push(socket);
+        }
+        assert_eq!(read(served.at, "file", &[]).await, Ok(content(600)), "{ports:?}");
+        served.end().await;
+    }
+}

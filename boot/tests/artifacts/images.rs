@@ -3,25 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use beskar7_boot::artifacts::{Architecture, ArtifactError, Artifacts, BootImage, Located};
+use beskar7_boot::artifacts::{Architecture, ArtifactError, Artifacts, Located};
 use beskar7_boot::source::read;
 use beskar7_boot::upstream::{UpstreamSettings, Upstreams};
 use serde_json::json;
 
 use super::mock::{MockServer, content, ranged, reply, sha256};
 use super::mock_registry::{CONFIG, Contents, INITRAMFS, KERNEL, SQUASHFS, UKI, is_blob};
-use super::{artifacts, cached, settings};
+use super::{amd64, artifacts, cached, settings};
 
 async fn serve(contents: Contents) -> MockServer {
     MockServer::start(move |asked| contents.answer(asked)).await
-}
-
-async fn amd64(
-    artifacts: &Artifacts,
-    server: &MockServer,
-    version: &str,
-) -> Result<BootImage, ArtifactError> {
-    artifacts.image(&format!("{}/boot/image{version}", server.address), Architecture::Amd64).await
 }
 
 #[tokio::test]

@@ -4,21 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use beskar7_boot::artifacts::{Architecture, ArtifactError, Artifacts, BootImage};
+use beskar7_boot::artifacts::{ArtifactError, Artifacts};
 use beskar7_boot::source::read;
 use serde_json::json;
 
 use super::mock::{MockServer, content, ranged, reply, sha256};
 use super::mock_registry::{CONFIG, Contents, KERNEL, is_blob};
-use super::{artifacts, cached};
-
-async fn amd64(
-    artifacts: &Artifacts,
-    server: &MockServer,
-    version: &str,
-) -> Result<BootImage, ArtifactError> {
-    artifacts.image(&format!("{}/boot/image{version}", server.address), Architecture::Amd64).await
-}
+use super::{amd64, artifacts, cached};
 
 #[tokio::test]
 async fn a_manifest_with_another_digest_is_refused() {

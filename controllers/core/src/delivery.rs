@@ -9,12 +9,15 @@ use beskar7_api::{PhysicalHost, boot::ConfigVolume, physical_host::HostBoot};
 use jiff::Timestamp;
 
 use crate::host::{
+    heard::{Heard, Word},
     hold::{Booting, Hold, Progress, is_released},
     left_alone,
 };
 
 /// What stands for the URL of the configuration in kernel parameters.
 pub const PLACEHOLDER: &str = "{{configURL}}";
+/// What stands for the URL by which the agent on a machine asks what to do, its slash included.
+pub const AGENT: &str = "{{agentURL}}";
 
 /// Whether there is a boot server that hosts reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +28,20 @@ pub enum Delivery {
     On {
         /// How long the URL of a configuration is. All are equally long.
         url_length: usize,
+        /// How hosts start the agent.
+        agent: AgentBoot,
     },
+}
+
+/// How hosts start the agent, which writes images to disks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentBoot {
+    /// There is none.
+    None,
+    /// From an ISO that the BMC presents as a drive.
+    VirtualMedia,
+    /// From the network.
+    Network,
 }
 
 impl Delivery {
@@ -34,7 +50,18 @@ impl Delivery {
     pub fn as_long(self, argument: &str) -> String {
         match self {
             Self::Off => argument.to_owned(),
-            Self::On { url_length } => argument.replace(PLACEHOLDER, &"x".repeat(url_length)),
+            Self::On { url_length, .. } => argument
+                .replace(PLACEHOLDER, &"x".repeat(url_length))
+                .replace(AGENT, &"x".repeat(url_length.saturating_add(1))),
+        }
+    }
+
+    /// How hosts start the agent.
+    #[must_use]
+    pub const fn agent(self) -> AgentBoot {
+        match self {
+            Self::Off => AgentBoot::None,
+            Self::On { agent, .. } => agent,
         }
     }
 }
@@ -46,6 +73,8 @@ pub enum Way {
     Url,
     /// It finds it on a second medium.
     Volume(ConfigVolume),
+    /// It finds it in a partition that the agent writes behind its image.
+    Partition(ConfigVolume),
 }
 
 /// How a machine gets its configuration from us, if it does.
@@ -53,6 +82,7 @@ pub enum Way {
 pub fn way(boot: &HostBoot) -> Option<Way> {
     let by_url = || boot.kernel_args.iter().any(|argument| argument.contains(PLACEHOLDER));
     match boot.config_volume {
+        Some(volume) if boot.install.is_some() => Some(Way::Partition(volume)),
         Some(volume) => Some(Way::Volume(volume)),
         None => by_url().then_some(Way::Url),
     }
@@ -66,11 +96,13 @@ pub fn configuration_is_open(host: &PhysicalHost, claim: &str, now: Timestamp, l
 }
 
 /// Whether the medium with a host's configuration is given out under this claim. A BMC may read it when it is inserted,
-/// and that is before the machine is turned on.
+/// and that is before the machine is turned on. The agent reads it when it runs, and not any more when it has written it.
 #[must_use]
 pub fn volume_is_open(host: &PhysicalHost, claim: &str, now: Timestamp, limit: Duration) -> bool {
+    let for_agent = matches!(host.spec.boot.as_ref().and_then(way), Some(Way::Partition(_)));
     match held(host, claim) {
-        Some(Progress::NotBegun) => true,
+        Some(Progress::NotBegun) => !for_agent,
+        Some(Progress::Booting(_)) if for_agent && Heard::of(host, claim).has(Word::Installed) => false,
         Some(Progress::Booting(booting)) => !booting.is_over(now, limit),
         Some(Progress::Seen) | None => false,
     }
@@ -113,7 +145,7 @@ fn held(host: &PhysicalHost, claim: &str) -> Option<Progress> {
 
 #[cfg(test)]
 mod tests {
-    use beskar7_api::annotations::{BOOTING, DELETE_FOR_MOVE, PAUSED, PROVISIONED, RELEASE};
+    use beskar7_api::annotations::{BOOTING, DELETE_FOR_MOVE, HEARD, PAUSED, PROVISIONED, RELEASE};
     use serde_json::json;
 
     use super::*;
@@ -159,5 +191,31 @@ mod tests {
         assert_eq!(way(json!({"kernelArgs": ["a=b", "c={{configURL}}/ignition"]})), Some(Way::Url));
         assert_eq!(way(json!({"configVolume": "cidata"})), Some(Way::Volume(ConfigVolume::Cidata)));
         assert_eq!(way(json!({"configVolume": "config-2"})), Some(Way::Volume(ConfigVolume::Config2)));
+        let installed = json!({"configVolume": "cidata", "install": {"image": "http://x/y.qcow2"}});
+        assert_eq!(way(installed), Some(Way::Partition(ConfigVolume::Cidata)));
+        assert_eq!(way(json!({"install": {"image": "http://x/y.qcow2"}})), None);
+    }
+
+    #[test]
+    fn the_agent_reads_a_volume_while_it_installs() {
+        for (marks, expected) in [
+            (vec![], false),
+            (vec![(BOOTING, "c 100 on installed")], true),
+            (vec![(BOOTING, "c 100 on installed"), (HEARD, "c installed=150")], false),
+            (vec![(PROVISIONED, "c")], false),
+        ] {
+            let mut spec = held_spec();
+            spec["boot"] = json!({"configVolume": "cidata", "install": {"image": "http://x/y.qcow2"}});
+            let host = with_annotations(host(spec, json!(null)), &marks);
+            assert_eq!(volume_is_open(&host, "c", at(200), LIMIT), expected, "{marks:?}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_is_as_long_as_its_url_will_be() {
+        let on = Delivery::On { url_length: 10, agent: AgentBoot::Network };
+        assert_eq!(on.as_long("a={{configURL}}/x").len(), 14);
+        assert_eq!(on.as_long("b={{agentURL}}").len(), 13, "with its slash");
+        assert_eq!((on.agent(), Delivery::Off.agent()), (AgentBoot::Network, AgentBoot::None));
     }
 }

@@ -1,5 +1,6 @@
 //! What follows for a PhysicalHost: where it stands, what is to be done with its machine, what is said of it.
 
+pub mod belongings;
 pub mod boot_parameters;
 pub mod cleaning;
 pub mod connection;
@@ -8,6 +9,7 @@ mod decide;
 mod events;
 pub mod heard;
 pub mod hold;
+mod installing;
 pub mod moving;
 pub mod plan;
 pub mod restart;
@@ -20,4 +22,4 @@ pub use self::decide::{
     Decision, Failure, Observed, Pace, Requeue, decide, decide_paused, left_alone, may_be_asked, paused,
     wants_addresses,
 };
-pub use self::trouble::trouble;
+pub use self::trouble::{agents_words, trouble};

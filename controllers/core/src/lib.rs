@@ -15,10 +15,12 @@
     )
 )]
 
+pub mod agent;
 pub mod claim;
 pub mod cluster;
 pub mod conditions;
 pub mod delivery;
+pub mod disk_image;
 pub mod events;
 pub mod host;
 pub mod hostclaim;

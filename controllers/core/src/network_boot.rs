@@ -12,12 +12,12 @@ mod resources;
 mod standing;
 mod what;
 
-pub(crate) use self::what::bootable;
+pub(crate) use self::what::{bootable, is_web};
 pub use self::{
     answer::{Told, told},
     mac::boot_mac,
     readiness::readiness,
-    resources::{CAPABILITY, Resources, belongs_to, resources},
+    resources::{Agent, CAPABILITY, Resources, needs_resources, resources},
     standing::{Checked, Found, reservation_standing, standing},
     what::{ROOT, What, architecture, starts_by_itself, what},
 };

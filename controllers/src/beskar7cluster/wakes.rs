@@ -2,14 +2,14 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use beskar7_api::{Beskar7Cluster, PhysicalHost};
+use beskar7_api::{Beskar7Cluster, HostDeployPolicy, PhysicalHost};
 use beskar7_core::cluster::{concerned_by_host, concerned_by_machine, owner_name};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     caches::{Caches, Feeds},
-    watch::{Key, Specs, key},
+    watch::{Key, SpecChanges, key},
 };
 
 /// Turns changes into keys.
@@ -19,13 +19,12 @@ pub struct Wakes {
     owners: UnboundedReceiver<Key>,
     machines: UnboundedReceiver<Key>,
     hosts: UnboundedReceiver<Key>,
-    policies: UnboundedReceiver<Key>,
+    /// What is in the status of a policy concerns no cluster.
+    policies: SpecChanges<HostDeployPolicy>,
     namespaces: UnboundedReceiver<Key>,
     keys: UnboundedSender<Key>,
     /// The hosts as they were when they last changed. These are the cache's own, so they cost next to nothing.
     before: HashMap<Key, Arc<PhysicalHost>>,
-    /// What is in the status of a policy concerns no cluster.
-    policy_specs: Specs,
 }
 
 impl Wakes {
@@ -39,11 +38,10 @@ impl Wakes {
             owners: feeds.owner_clusters.changes(),
             machines: feeds.owner_machines.changes(),
             hosts: feeds.hosts.changes(),
-            policies: feeds.policies.changes(),
+            policies: feeds.policies.spec_changes(),
             namespaces: feeds.namespace_changes(),
             keys,
             before: HashMap::new(),
-            policy_specs: Specs::default(),
         };
         (wakes, woken)
     }
@@ -57,7 +55,7 @@ impl Wakes {
                 Some(key) = self.owners.recv() => self.wake_those(|cluster| is_owner(&key, cluster)),
                 Some(key) = self.machines.recv() => self.machine(&key),
                 Some(key) = self.hosts.recv() => self.host(key),
-                Some(key) = self.policies.recv() => self.policy(&key),
+                Some((there, _)) = self.policies.next() => self.wake_those(|cluster| pool(cluster) == Some(&there)),
                 Some((_, name)) = self.namespaces.recv() => {
                     self.wake_those(|cluster| pool(cluster).is_some() && cluster.metadata.namespace.as_ref() == Some(&name));
                 }
@@ -88,13 +86,6 @@ impl Wakes {
             let open = caches.tenancy.opened(pool(cluster).map(String::as_str), own);
             concerned_by_host(cluster, before.as_deref(), after.as_deref(), &open)
         });
-    }
-
-    fn policy(&mut self, key: &Key) {
-        let found = self.caches.policies.get(key);
-        if self.policy_specs.is_new(key, found.as_deref()) {
-            self.wake_those(|cluster| pool(cluster) == Some(&key.0));
-        }
     }
 
     fn wake_those(&self, are_concerned: impl Fn(&Beskar7Cluster) -> bool) {

@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use beskar7_api::{Beskar7MachineTemplate, PhysicalHost};
+use beskar7_api::{Beskar7Cluster, Beskar7MachineTemplate, HostDeployPolicy, PhysicalHost, cluster_api};
 use beskar7_core::{delivery::Delivery, template::concerned_by_host};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
@@ -12,7 +12,7 @@ use super::reconcile::Place;
 use crate::{
     caches::{Caches, Feeds},
     collect::Collected,
-    watch::{Key, Specs, key},
+    watch::{Key, SpecChanges, key},
 };
 
 /// Turns changes into keys.
@@ -20,17 +20,14 @@ pub struct Wakes {
     caches: Caches,
     delivery: Delivery,
     templates: UnboundedReceiver<Key>,
-    owners: UnboundedReceiver<Key>,
-    clusters: UnboundedReceiver<Key>,
+    /// What is in the status of a Cluster, of our side of it and of a policy concerns no template.
+    owners: SpecChanges<cluster_api::Cluster>,
+    clusters: SpecChanges<Beskar7Cluster>,
+    policies: SpecChanges<HostDeployPolicy>,
     hosts: UnboundedReceiver<Key>,
-    policies: UnboundedReceiver<Key>,
     namespaces: UnboundedReceiver<Key>,
     /// The hosts as they were when they last changed. These are the cache's own, so they cost next to nothing.
     before: HashMap<Key, Arc<PhysicalHost>>,
-    /// What is in the status of a Cluster, of our side of it and of a policy concerns no template.
-    owner_specs: Specs,
-    cluster_specs: Specs,
-    policy_specs: Specs,
     collected: Collected,
 }
 
@@ -43,15 +40,12 @@ impl Wakes {
             caches: feeds.caches(),
             delivery,
             templates: feeds.templates.changes(),
-            owners: feeds.owner_clusters.changes(),
-            clusters: feeds.clusters.changes(),
+            owners: feeds.owner_clusters.spec_changes(),
+            clusters: feeds.clusters.spec_changes(),
             hosts: feeds.hosts.changes(),
-            policies: feeds.policies.changes(),
+            policies: feeds.policies.spec_changes(),
             namespaces: feeds.namespace_changes(),
             before: HashMap::new(),
-            owner_specs: Specs::default(),
-            cluster_specs: Specs::default(),
-            policy_specs: Specs::default(),
             collected,
         };
         (wakes, woken)
@@ -64,26 +58,11 @@ impl Wakes {
                 () = stop.cancelled() => return,
                 () = self.collected.due() => self.collected.tell(),
                 Some(key) = self.templates.recv() => self.collected.add(key),
-                Some(key) = self.owners.recv() => {
-                    let found = self.caches.owner_clusters.get(&key);
-                    if self.owner_specs.is_new(&key, found.as_deref()) {
-                        self.wake_those(|template| is_in(&key, template));
-                    }
-                }
-                Some(key) = self.clusters.recv() => {
-                    let found = self.caches.clusters.get(&key);
-                    if self.cluster_specs.is_new(&key, found.as_deref()) {
-                        self.wake_those(|template| is_in(&key, template));
-                    }
-                }
+                Some(key) = self.owners.next() => self.wake_those(|template| is_in(&key, template)),
+                Some(key) = self.clusters.next() => self.wake_those(|template| is_in(&key, template)),
                 Some(key) = self.hosts.recv() => self.host(key),
                 // Few, and seldom: which template they concern is not worth the question.
-                Some(key) = self.policies.recv() => {
-                    let found = self.caches.policies.get(&key);
-                    if self.policy_specs.is_new(&key, found.as_deref()) {
-                        self.wake_those(|_| true);
-                    }
-                }
+                Some(_) = self.policies.next() => self.wake_those(|_| true),
                 Some((_, name)) = self.namespaces.recv() => {
                     self.wake_those(|template| template.metadata.namespace.as_ref() == Some(&name));
                 }

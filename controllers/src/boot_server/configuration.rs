@@ -15,11 +15,11 @@ use kube::{Api, Client, ResourceExt as _};
 
 use super::Links;
 use crate::{
-    beskar7machine::{self, Around},
+    beskar7machine::Around,
     bootstrap_data::{self, Found},
     caches::Caches,
+    claim::held_by,
     copies::{self, Copies},
-    hostclaim,
 };
 
 /// Where the Secret of a host has its network configuration.
@@ -125,13 +125,9 @@ enum Consumer {
 }
 
 fn consumer(caches: &Caches, host: &PhysicalHost) -> Option<Consumer> {
-    let reference = host.spec.consumer_ref.as_ref()?;
-    let named = (reference.namespace.clone()?, reference.name.clone()?);
-    match reference.kind.as_deref()? {
-        beskar7machine::KIND => caches.machines.get(&named).map(Consumer::Machine),
-        hostclaim::KIND => caches.claims.get(&named).map(Consumer::Claim),
-        _ => None,
-    }
+    let machine = || caches.machines.get(&held_by::<Beskar7Machine>(host)?).map(Consumer::Machine);
+    let claim = || caches.claims.get(&held_by::<HostClaim>(host)?).map(Consumer::Claim);
+    machine().or_else(claim)
 }
 
 /// How the platform team wants a host's network set up: as a Secret of the host says, or by DHCP on the interface that it

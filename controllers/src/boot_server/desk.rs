@@ -3,12 +3,15 @@
 //! Before anything secret is given out, the host is read again: what a cache shows may be of the past, and a claim that
 //! has ended gets nothing more.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::ready, sync::Arc, time::Duration};
 
+use beskar7_agent_protocol::{order::Order, report::Report};
 use beskar7_api::{HostBootConfiguration, PhysicalHost, boot::ConfigVolume};
 use beskar7_boot::{
     capability::{Capability, Purpose},
-    delivery::{ArtifactName, Configuration, Counted, Desk, Learned, Medium, MediumName, Refusal, Telling},
+    delivery::{
+        ArtifactName, Configuration, Counted, Desk, Learned, Medium, MediumName, Refusal, Reported, Telling,
+    },
     ipxe,
     source::digest,
     tftp::Files,
@@ -16,9 +19,9 @@ use beskar7_boot::{
 };
 use beskar7_core::{
     delivery::{self, Way},
-    host::heard::Word,
+    host::{belongings::belongs_to, heard::Word},
     kernel_line,
-    network_boot::{Told, architecture, belongs_to, readiness, told},
+    network_boot::{Told, architecture, needs_resources, readiness, told},
 };
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -27,6 +30,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{
     Presenter,
+    agents::Agents,
     configuration::{ConfigurationError, configuration},
     fetched::FetchError,
     hearing::Hearing,
@@ -49,6 +53,7 @@ pub(super) struct BootDesk {
     pub(super) caches: Caches,
     pub(super) holders: Holders,
     pub(super) hearing: Hearing,
+    pub(super) agents: Agents,
     pub(super) witness: Witness,
     /// The boot loaders that are given out.
     pub(super) loaders: Files,
@@ -60,7 +65,7 @@ pub(super) struct BootDesk {
 }
 
 impl BootDesk {
-    fn holder(
+    pub(super) fn holder(
         &self,
         capability: &Capability,
         purpose: Purpose,
@@ -74,12 +79,12 @@ impl BootDesk {
 
     /// A turn to read from the API server. Who only guesses needs none. What is done in the turn is made then: those who
     /// wait are many, and hold nothing but their place.
-    async fn turn(&self, holder: &Holder) -> Result<SemaphorePermit<'_>, Refusal> {
+    pub(super) async fn turn(&self, holder: &Holder) -> Result<SemaphorePermit<'_>, Refusal> {
         self.turns.acquire().await.map_err(|closed| not_now(holder, &causes(&closed)))
     }
 
     /// The host as it is now, if `open` says that it is for this claim.
-    async fn now(
+    pub(super) async fn now(
         &self,
         holder: &Holder,
         open: fn(&PhysicalHost, &str, jiff::Timestamp, Duration) -> bool,
@@ -111,15 +116,19 @@ impl BootDesk {
         let host = self.now(holder, delivery::configuration_is_open).await?;
         match way(&host) {
             Some(Way::Url) => self.configuration_of(holder, &host).await,
-            Some(Way::Volume(_)) | None => Err(Refusal::Nothing),
+            Some(Way::Volume(_) | Way::Partition(_)) | None => Err(Refusal::Nothing),
         }
     }
 
     async fn image(&self, capability: &Capability, pin: &str) -> Result<Medium, Refusal> {
         let (holder, host) = self.holder(capability, Purpose::Media)?;
-        let (Some(url), Some(boot)) = (&host.spec.boot_iso_source, &host.spec.boot) else {
-            return Err(Refusal::Nothing);
+        let Some(boot) = &host.spec.boot else { return Err(Refusal::Nothing) };
+        let url = match &boot.install {
+            // The agent's, which stands where what it installs does.
+            Some(_) => self.boot_configuration(&holder, &host)?.spec.image.clone(),
+            None => host.spec.boot_iso_source.clone(),
         };
+        let url = url.as_ref().ok_or(Refusal::Nothing)?;
         let quoted: Result<Vec<String>, _> =
             boot.kernel_args.iter().map(|argument| kernel_line::quote(argument)).collect();
         let arguments = match quoted {
@@ -144,17 +153,17 @@ impl BootDesk {
         }
     }
 
-    /// What the host of a claim boots from the network, if that was made for this claim and is ready.
+    /// What the host of a claim boots from the network or installs, if that was made for this claim and is ready.
     fn boot_configuration(
         &self,
         holder: &Holder,
         host: &PhysicalHost,
     ) -> Result<Arc<HostBootConfiguration>, Refusal> {
-        let is_from_network = host.spec.boot.as_ref().is_some_and(|boot| boot.method.is_from_network());
+        let is_made = host.spec.boot.as_ref().is_some_and(needs_resources);
         let found = self.caches.boot_configurations.get(&holder.host).filter(|found| {
-            is_from_network && belongs_to(&found.metadata, host, &holder.claim) && readiness(found).is_ok()
+            is_made && belongs_to(&found.metadata, host, &holder.claim) && readiness(found).is_ok()
         });
-        found.ok_or(if is_from_network { Refusal::NotNow } else { Refusal::Nothing })
+        found.ok_or(if is_made { Refusal::NotNow } else { Refusal::Nothing })
     }
 
     fn network_script(&self, capability: &Capability) -> Result<String, Refusal> {
@@ -170,7 +179,15 @@ impl BootDesk {
 
     /// Read for as long as the host is held: a root file system may be needed at any time.
     async fn artifact(&self, capability: &Capability, name: ArtifactName) -> Result<Medium, Refusal> {
-        let (holder, host) = self.holder(capability, Purpose::Media)?;
+        // What is installed is the agent's to read: BMCs show the URLs of media to many.
+        let purpose = match name {
+            ArtifactName::Image => Purpose::Agent,
+            ArtifactName::Kernel
+            | ArtifactName::Initramfs(_)
+            | ArtifactName::Root
+            | ArtifactName::Program => Purpose::Media,
+        };
+        let (holder, host) = self.holder(capability, purpose)?;
         let configuration = self.boot_configuration(&holder, &host)?;
         let heard_here = |word| self.hearing.has_heard(&host, &holder.claim, word);
         // Firmware may start it without a script that says whether it is still to be started.
@@ -180,9 +197,10 @@ impl BootDesk {
         let fetched = self.presenter.artifacts.get(&configuration, name, architecture(&host)).await;
         let artifact = fetched.map_err(|error| match &error {
             FetchError::NotThere => Refusal::Nothing,
-            FetchError::Artifact(_) | FetchError::NothingToStart | FetchError::NotBootable(_) => {
-                not_now(&holder, &causes(&error))
-            }
+            FetchError::Artifact(_)
+            | FetchError::NothingToStart
+            | FetchError::NotBootable(_)
+            | FetchError::Checksum(_) => not_now(&holder, &causes(&error)),
         })?;
         let (end, last) = (artifact.size(), last(&configuration) == Some(name));
         let last_byte = end.saturating_sub(1)..end;
@@ -191,7 +209,18 @@ impl BootDesk {
     }
 
     async fn volume(&self, capability: &Capability, label: &str) -> Result<Medium, Refusal> {
-        let (holder, seen) = self.holder(capability, Purpose::Media)?;
+        let (holder, seen) = match self.holder(capability, Purpose::Media) {
+            Err(_) => self.holder(capability, Purpose::Agent)?,
+            found @ Ok(_) => found?,
+        };
+        // A secret is nothing for who only has the URL of a medium, where its machine has another way to read it.
+        let reader = match way(&seen) {
+            Some(Way::Partition(_)) => Purpose::Agent,
+            Some(Way::Volume(_) | Way::Url) | None => Purpose::Media,
+        };
+        if holder.purpose != reader {
+            return Err(Refusal::Nothing);
+        }
         // It is read in many parts: the API server is not asked for each whether it is open.
         let seems_open = delivery::volume_is_open(&seen, &holder.claim, now(), self.configuration_timeout);
         if seems_open && self.volumes.was_open_lately(&holder.claim) {
@@ -204,8 +233,8 @@ impl BootDesk {
 
     async fn volume_of(&self, holder: &Holder, host: &PhysicalHost, label: &str) -> Result<Medium, Refusal> {
         let format = match way(host) {
-            Some(Way::Volume(volume)) if volume.label() == label => format(volume),
-            Some(Way::Volume(_) | Way::Url) | None => return Err(Refusal::Nothing),
+            Some(Way::Volume(volume) | Way::Partition(volume)) if volume.label() == label => format(volume),
+            Some(Way::Volume(_) | Way::Partition(_) | Way::Url) | None => return Err(Refusal::Nothing),
         };
         let volume = match self.volumes.get(&holder.claim, format) {
             Some(volume) => volume,
@@ -250,12 +279,28 @@ impl Desk for BootDesk {
         self.loaders.get(name)
     }
 
+    fn is_agent(&self, capability: &Capability) -> bool {
+        self.holder(capability, Purpose::Agent).is_ok()
+    }
+
+    fn order<'a>(&'a self, capability: &'a Capability) -> BoxFuture<'a, Result<Option<Order>, Refusal>> {
+        Box::pin(self.next_order(capability))
+    }
+
+    fn report<'a>(
+        &'a self,
+        capability: &'a Capability,
+        report: Report,
+    ) -> BoxFuture<'a, Result<Reported, Refusal>> {
+        Box::pin(self.reported(capability, report))
+    }
+
     fn may_call_home(&self, capability: &Capability) -> bool {
         self.holder(capability, Purpose::PhoneHome).is_ok()
     }
 
-    fn learned(&self, capability: &Capability, what: Learned) {
-        let Some((holder, host)) = self.holders.get(capability) else { return };
+    fn learned(&self, capability: &Capability, what: Learned) -> BoxFuture<'static, ()> {
+        let Some((holder, host)) = self.holders.get(capability) else { return Box::pin(ready(())) };
         let (word, reason, note) = match what {
             Learned::LoaderRead => {
                 (Some(Word::Image), "ReadImage", "Its boot loader read its image".to_owned())
@@ -270,8 +315,9 @@ impl Desk for BootDesk {
             Learned::CalledHome => (Some(Word::Home), "CalledHome", "It called home".to_owned()),
         };
         self.witness.saw(&host, &holder.claim, reason, note);
-        if let Some(word) = word {
-            self.hearing.heard(&holder.host, &host, &holder.claim, word);
+        match word {
+            Some(word) => self.hearing.heard(&holder.host, &host, &holder.claim, word),
+            None => Box::pin(ready(())),
         }
     }
 
@@ -292,7 +338,7 @@ const fn format(volume: ConfigVolume) -> Format {
 }
 
 /// Says why, to who reads the log.
-fn not_now(holder: &Holder, why: &str) -> Refusal {
+pub(super) fn not_now(holder: &Holder, why: &str) -> Refusal {
     let (namespace, name) = &holder.host;
     tracing::warn!(namespace, name, why, "a machine asked for something that can't be had now");
     Refusal::NotNow

@@ -14,6 +14,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use beskar7_core::network_boot::Agent;
+
 use super::*;
 use crate::{tell::Recorder, tenancy::Tenancy, watch::Cache};
 
@@ -102,7 +104,7 @@ async fn desk(count: usize, client: Client) -> BootDesk {
         tenancy: Tenancy::new(Cache::of(Vec::new()), Cache::of(Vec::new())),
     };
     let upstreams = Upstreams::new(&UpstreamSettings::default()).unwrap();
-    let presenter = Presenter::new("http://b", Key::new(&[1; 32]).unwrap(), upstreams);
+    let presenter = Presenter::new("http://b", Key::new(&[1; 32]).unwrap(), upstreams, Agent::default());
     let holders = Holders::new(presenter.links.clone(), &caches);
     let (changed, changes) = tokio::sync::mpsc::unbounded_channel();
     for number in 0..count {
@@ -113,6 +115,7 @@ async fn desk(count: usize, client: Client) -> BootDesk {
     holders.clone().follow(changes, stop).await;
     BootDesk {
         hearing: Hearing::new(client.clone()),
+        agents: Agents::new(client.clone()),
         witness: Witness::new(Recorder::new(client.clone(), "test", "test-0")),
         loaders: Files::default(),
         client,

@@ -2,15 +2,19 @@
 
 use beskar7_api::{
     HostBootConfiguration,
+    boot::{ChecksumType, DiskInstall},
     hardware::Architecture as Hardware,
     host_boot_configuration::{HostBootConfigurationStatus, ServedArtifact},
 };
 use beskar7_boot::{
-    artifacts::{Architecture, Artifact, ArtifactError, Artifacts, BootImage, Located},
+    artifacts::{Algorithm, Architecture, Artifact, ArtifactError, Artifacts, BootImage, Digest, Located},
     delivery::ArtifactName,
     upstream::Upstreams,
 };
-use beskar7_core::network_boot::{What, what};
+use beskar7_core::{
+    disk_image::{Checksum, checksum},
+    network_boot::{What, what},
+};
 
 /// Why something can't be fetched.
 #[derive(Debug, thiserror::Error)]
@@ -24,20 +28,12 @@ pub enum FetchError {
     /// There is nothing in it that could be started.
     #[error("the image holds neither a kernel nor an EFI program")]
     NothingToStart,
+    /// Its checksum can't be read.
+    #[error("{0}")]
+    Checksum(String),
     /// It is not what it was when the configuration became ready.
     #[error("there is no such thing in what the configuration names")]
     NotThere,
-}
-
-impl FetchError {
-    /// Whether trying again may help.
-    #[must_use]
-    pub fn passes(&self) -> bool {
-        match self {
-            Self::Artifact(error) => error.is_passing(),
-            Self::NotBootable(_) | Self::NothingToStart | Self::NotThere => false,
-        }
-    }
 }
 
 /// Something that is fetched, by its name.
@@ -88,8 +84,8 @@ impl Fetched {
         configuration: &HostBootConfiguration,
         architecture: Hardware,
     ) -> Result<Whole, FetchError> {
-        let whole = match what(&configuration.spec).map_err(FetchError::NotBootable)? {
-            None => return Ok(Whole::default()),
+        let mut whole = match what(&configuration.spec).map_err(FetchError::NotBootable)? {
+            None => Whole::default(),
             Some(What::Registry(reference)) => self.image(reference, architecture).await?,
             Some(What::Program(url)) => {
                 Whole { parts: vec![self.file(ArtifactName::Program, url).await?], ..Whole::default() }
@@ -102,6 +98,9 @@ impl Fetched {
                 Whole { parts, ..Whole::default() }
             }
         };
+        if let Some(install) = &configuration.spec.install {
+            whole.parts.push(self.to_install(install).await?);
+        }
         for part in &whole.parts {
             part.artifact.verify().await?;
         }
@@ -121,6 +120,9 @@ impl Fetched {
         let status = configuration.status.as_ref().ok_or(FetchError::NotThere)?;
         let pin =
             served(status, name).and_then(|served| served.pin.as_deref()).ok_or(FetchError::NotThere)?;
+        if let (ArtifactName::Image, Some(install)) = (name, &configuration.spec.install) {
+            return Ok(self.0.pinned(&Located::Url(install.image.clone()), pin).await?);
+        }
         let url = match what(&configuration.spec).map_err(FetchError::NotBootable)? {
             Some(What::Registry(reference)) => {
                 let exact = exact(reference, status.image_digest.as_deref());
@@ -135,6 +137,21 @@ impl Fetched {
             Some(What::Program(_) | What::Kernel { .. }) | None => return Err(FetchError::NotThere),
         };
         Ok(self.0.pinned(&Located::Url(url.to_owned()), pin).await?)
+    }
+
+    /// An image for a disk, with what it must hash to: as it was given, or as a checksum file says now.
+    async fn to_install(&self, install: &DiskInstall) -> Result<Part, FetchError> {
+        let url = &install.image;
+        let asked = install.checksum.as_deref().map(|text| checksum(text, install.checksum_type));
+        let digest = match asked.transpose().map_err(FetchError::Checksum)? {
+            None => return Ok(self.file(ArtifactName::Image, url).await?),
+            Some(Checksum::Digest(_, hex)) => Digest::of_hex(&hex),
+            Some(Checksum::File(list)) => {
+                Some(self.0.listed(&list, url, algorithm(install.checksum_type)).await?)
+            }
+        };
+        let digest = digest.ok_or_else(|| FetchError::Checksum("The checksum is no digest".to_owned()))?;
+        Ok(Part { name: ArtifactName::Image, artifact: self.0.file_having(url, digest).await? })
     }
 
     async fn file(&self, name: ArtifactName, url: &str) -> Result<Part, ArtifactError> {
@@ -170,6 +187,15 @@ fn parts(image: BootImage) -> Vec<Part> {
     parts.extend(program.map(named(ArtifactName::Program)));
     parts.extend(root.map(named(ArtifactName::Root)));
     parts
+}
+
+const fn algorithm(asked: ChecksumType) -> Option<Algorithm> {
+    match asked {
+        ChecksumType::Auto => None,
+        ChecksumType::Md5 => Some(Algorithm::Md5),
+        ChecksumType::Sha256 => Some(Algorithm::Sha256),
+        ChecksumType::Sha512 => Some(Algorithm::Sha512),
+    }
 }
 
 const fn of(architecture: Hardware) -> Architecture {

@@ -4,11 +4,7 @@
 //! What is heard comes with requests that must not wait for the API server, and is written in the background, with
 //! retries for as long as it may matter: a machine that was heard once may never be heard again.
 
-use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{future::ready, sync::Arc, time::Duration};
 
 use beskar7_api::{PhysicalHost, annotations};
 use beskar7_core::{
@@ -18,11 +14,13 @@ use beskar7_core::{
         hold::Evidence,
     },
 };
+use futures::future::BoxFuture;
 use kube::{Api, Client};
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
+use super::remembered::Remembered;
 use crate::{
     causes::causes,
     clock::now,
@@ -35,9 +33,11 @@ use crate::{
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// How long the end waits for what is on its way.
 const LAST_WORDS: Duration = Duration::from_secs(5);
+/// For so long who was heard waits for it to be written: machines give up on an answer that takes much longer.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// So many are written at once.
 const AT_ONCE: usize = 16;
-/// So many are remembered as written; then all are forgotten, and each costs one more read.
+/// So many are remembered as heard, or as written: of more, each costs one more read.
 const MOST_REMEMBERED: usize = 16_384;
 
 /// Something that was heard.
@@ -64,9 +64,11 @@ enum Tried {
 pub(super) struct Hearing {
     client: Client,
     /// What is written, or on its way.
-    told: Arc<Mutex<HashSet<Told>>>,
+    told: Arc<Remembered<Told>>,
+    /// What is written.
+    written: Arc<Remembered<Told>>,
     /// What was heard here, whether it could be written or not.
-    heard: Arc<Mutex<HashSet<Told>>>,
+    heard: Arc<Remembered<Told>>,
     turns: Arc<Semaphore>,
     tasks: TaskTracker,
 }
@@ -75,42 +77,72 @@ impl Hearing {
     pub(super) fn new(client: Client) -> Self {
         Self {
             client,
-            told: Arc::default(),
-            heard: Arc::default(),
+            told: Arc::new(Remembered::new(MOST_REMEMBERED)),
+            written: Arc::new(Remembered::new(MOST_REMEMBERED)),
+            heard: Arc::new(Remembered::new(MOST_REMEMBERED)),
             turns: Arc::new(Semaphore::new(AT_ONCE)),
             tasks: TaskTracker::new(),
         }
     }
 
     /// A word was heard of a machine, whose host was last seen as this one. That may be of the past: what counts is
-    /// looked at when it is written.
-    pub(super) fn heard(&self, host: &Key, seen: &PhysicalHost, claim: &str, word: Word) {
+    /// looked at when it is written. Who waits for what is returned waits for that, for some seconds at most.
+    pub(super) fn heard(
+        &self,
+        host: &Key,
+        seen: &PhysicalHost,
+        claim: &str,
+        word: Word,
+    ) -> BoxFuture<'static, ()> {
+        let writing = self.hear(host, seen, claim, word);
+        Box::pin(async move {
+            writing.await;
+        })
+    }
+
+    /// The same, for who must know whether it is written, or needs not be.
+    pub(super) fn hear(
+        &self,
+        host: &Key,
+        seen: &PhysicalHost,
+        claim: &str,
+        word: Word,
+    ) -> BoxFuture<'static, bool> {
         let booting = delivery::booting(seen, claim);
         // BMCs read images before machines boot from them: not each such read is worth a look.
         let premature = word == Word::Image && booting.is_none();
         if premature || Heard::of(seen, claim).has(word) {
-            return;
+            return Box::pin(ready(true));
         }
         let armed = booting.map(|booting| booting.since.as_second());
         let told = Told { host: host.clone(), claim: claim.to_owned(), armed, word };
-        remember(&self.heard, &told);
-        if !remember(&self.told, &told) {
-            return;
+        self.heard.add(&told);
+        if !self.told.add(&told) {
+            return Box::pin(ready(self.written.has(&told)));
         }
         let hearing = self.clone();
-        self.tasks.spawn(async move {
-            // Of an arming that is not known, the next word may be of the next one.
-            if !hearing.write(&told).await || told.armed.is_none() {
-                hearing.forget(&told);
+        let writing = self.tasks.spawn(async move {
+            let is_written = hearing.write(&told).await;
+            if is_written {
+                hearing.written.add(&told);
             }
+            // Of an arming that is not known, the next word may be of the next one.
+            if !is_written || told.armed.is_none() {
+                hearing.told.forget(&told);
+            }
+            is_written
         });
+        Box::pin(async move {
+            // What takes longer is still written.
+            tokio::time::timeout(LONGEST_WAIT, writing).await.is_ok_and(|written| written.unwrap_or(false))
+        })
     }
 
     /// Whether a word was heard here of a machine, written down or not.
     pub(super) fn has_heard(&self, host: &PhysicalHost, claim: &str, word: Word) -> bool {
         let armed = delivery::booting(host, claim).map(|booting| booting.since.as_second());
         let told = Told { host: key(host), claim: claim.to_owned(), armed, word };
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner).contains(&told)
+        self.heard.has(&told)
     }
 
     /// Waits for what is on its way, for some seconds: most machines read their configuration once.
@@ -165,19 +197,6 @@ impl Hearing {
             Written::Stale => Ok(Tried::Stale),
         }
     }
-
-    fn forget(&self, told: &Told) {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).remove(told);
-    }
-}
-
-/// Adds it; whether it is new.
-fn remember(all: &Mutex<HashSet<Told>>, told: &Told) -> bool {
-    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-    if all.len() >= MOST_REMEMBERED {
-        all.clear();
-    }
-    all.insert(told.clone())
 }
 
 /// Whether a word changes anything, given what the boot is to be seen by. Nothing is written that nobody asks for.
@@ -186,5 +205,6 @@ fn matters(word: Word, evidence: &[Evidence]) -> bool {
         Word::Home | Word::Node => true,
         Word::Configuration => evidence.contains(&Evidence::Configuration),
         Word::Image => evidence.contains(&Evidence::Image),
+        Word::Installed | Word::Restarting => evidence.contains(&Evidence::Installed),
     }
 }

@@ -42,7 +42,7 @@ pub(super) struct Holders {
 #[derive(Default)]
 struct Known {
     holders: HashMap<Capability, Arc<Holder>>,
-    of_host: HashMap<Key, (String, [Capability; 3])>,
+    of_host: HashMap<Key, (String, [Capability; 4])>,
 }
 
 impl Holders {
@@ -142,7 +142,7 @@ mod tests {
         let holders = seen(held("c1"));
         let (holder, _) = holders.get(&of("c1")).unwrap();
         assert_eq!((holder.purpose, holder.claim.as_str()), (Purpose::Media, "c1"));
-        assert_eq!(holders.read().holders.len(), 3);
+        assert_eq!(holders.read().holders.len(), 4);
         // Taken by another one: what was is over.
         let holders = seen(held("c2"));
         assert!(holders.get(&of("c1")).is_none() && holders.get(&of("c2")).is_some());

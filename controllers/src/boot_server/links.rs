@@ -6,7 +6,7 @@ use beskar7_boot::{
     delivery::{ArtifactName, LOADERS, SCRIPT},
 };
 use beskar7_core::{
-    delivery::{Delivery, PLACEHOLDER},
+    delivery::{AGENT, AgentBoot, Delivery, PLACEHOLDER},
     network_boot::CAPABILITY,
 };
 use url::Url;
@@ -31,10 +31,10 @@ impl Links {
         Self { base: url.trim_end_matches('/').to_owned(), key }
     }
 
-    /// What decisions need to know of them.
+    /// What decisions need to know of them, where hosts start the agent in this way.
     #[must_use]
-    pub fn delivery(&self) -> Delivery {
-        Delivery::On { url_length: self.configuration("").len() }
+    pub fn delivery(&self, agent: AgentBoot) -> Delivery {
+        Delivery::On { url_length: self.configuration("").len(), agent }
     }
 
     /// The capability of a claim.
@@ -47,6 +47,12 @@ impl Links {
     #[must_use]
     pub fn configuration(&self, claim: &str) -> String {
         self.url(Purpose::Configuration, claim)
+    }
+
+    /// Where the agent on a machine asks what to do: all that it needs is below.
+    #[must_use]
+    pub fn agent(&self, claim: &str) -> String {
+        format!("{}/", self.url(Purpose::Agent, claim))
     }
 
     /// Where a machine says that it runs.
@@ -101,11 +107,13 @@ impl Links {
         format!("{}{PREFIX}{CAPABILITY}/{name}", self.base)
     }
 
-    /// Kernel parameters with the URL of a machine's configuration in them.
+    /// Kernel parameters with the URLs of a machine's configuration and of its agent in them.
     #[must_use]
     pub fn fill_in(&self, arguments: &[String], claim: &str) -> Vec<String> {
-        let url = self.configuration(claim);
-        arguments.iter().map(|argument| argument.replace(PLACEHOLDER, &url)).collect()
+        let (url, agent) = (self.configuration(claim), self.agent(claim));
+        let filled =
+            arguments.iter().map(|argument| argument.replace(PLACEHOLDER, &url).replace(AGENT, &agent));
+        filled.collect()
     }
 
     /// What tells one installation from the next, and nothing else.
@@ -149,7 +157,12 @@ mod tests {
         let links = links();
         let (one, two) = (links.configuration("c1"), links.configuration("c2"));
         assert!(one.starts_with("http://10.0.0.1:8082/c/") && one != two, "{one}");
-        assert_eq!(links.delivery(), Delivery::On { url_length: one.len() });
+        let on = links.delivery(AgentBoot::Network);
+        assert_eq!(on, Delivery::On { url_length: one.len(), agent: AgentBoot::Network });
+        let agents = links.fill_in(&["beskar7.url={{agentURL}}".to_owned()], "c1").remove(0);
+        assert_eq!(agents, format!("beskar7.url={}", links.agent("c1")));
+        assert_eq!(agents.len(), on.as_long("beskar7.url={{agentURL}}").len());
+        assert!(agents.ends_with('/') && !agents.contains(&one), "it opens no configuration");
         let filled = links.fill_in(&["a={{configURL}}/kairos".to_owned(), "b".to_owned()], "c1");
         assert_eq!(filled, [format!("a={one}/kairos"), "b".to_owned()]);
         let volume = links.volume("c1", "cidata");

@@ -14,7 +14,8 @@ use beskar7_boot::{
 };
 use beskar7_core::{
     delivery,
-    network_boot::{CAPABILITY, Told, belongs_to, starts_by_itself, told},
+    host::belongings::belongs_to,
+    network_boot::{CAPABILITY, Told, starts_by_itself, told},
 };
 use kube::ResourceExt as _;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -30,10 +31,22 @@ use crate::{
 /// How long an address may be kept, where a reservation does not say.
 const LEASE: Duration = Duration::from_secs(3600);
 
-/// Of several reservations of one address, the one that is answered: the oldest.
-pub(crate) fn first_of(
-    reservations: impl IntoIterator<Item = Arc<DHCPReservation>>,
+/// The reservation that is answered in the place of this one, if another is: it has the same address, and is older.
+pub(crate) fn answered_before(
+    reservation: &DHCPReservation,
+    all: &Cache<DHCPReservation>,
 ) -> Option<Arc<DHCPReservation>> {
+    let same = all.all().into_iter().filter(|other| {
+        other.spec.host_mac.eq_ignore_ascii_case(&reservation.spec.host_mac)
+            && other.metadata.deletion_timestamp.is_none()
+    });
+    // It may be too new to be known.
+    let first = first_of(same.chain([Arc::new(reservation.clone())]))?;
+    (key(first.as_ref()) != key(reservation)).then_some(first)
+}
+
+/// Of several reservations of one address, the one that is answered: the oldest.
+fn first_of(reservations: impl IntoIterator<Item = Arc<DHCPReservation>>) -> Option<Arc<DHCPReservation>> {
     reservations.into_iter().min_by_key(|found| {
         let created = found.metadata.creation_timestamp.as_ref().map(|time| time.0);
         (created, key(found.as_ref()))
@@ -161,8 +174,7 @@ impl Register for Machines {
         }
         let claim = reservation.labels().get(labels::CLAIM_ID);
         if let (Some(claim), Some(host)) = (claim, self.host_of(&reservation)) {
-            let (reason, note) = said(asked);
-            self.witness.saw(&host, claim, reason, note);
+            self.witness.saw(&host, claim, "AskedForAddress", said(asked));
         }
     }
 
@@ -171,18 +183,15 @@ impl Register for Machines {
     }
 }
 
-fn said(asked: &Asked) -> (&'static str, String) {
+fn said(asked: &Asked) -> String {
     let who = match asked.client.loader {
         Loader::Pxe => "Its firmware (PXE)",
         Loader::Http => "Its firmware (HTTP boot)",
         Loader::Ipxe { .. } => "iPXE",
         Loader::System => "What runs on it",
     };
-    let told = match (asked.boot, asked.given) {
-        (true, _) => "was told what to boot",
-        (false, _) => "got one",
-    };
-    ("AskedForAddress", format!("{who} asked for an address with {}, and {told}", asked.mac))
+    let told = if asked.boot { "was told what to boot" } else { "got one" };
+    format!("{who} asked for an address with {}, and {told}", asked.mac)
 }
 
 fn addressing(reservation: &DHCPReservation) -> Option<Addressing> {

@@ -3,10 +3,7 @@
 //! Each thing is told once for each time that a machine is turned on for its claim. What can't be told is lost: nothing
 //! depends on it.
 
-use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::Arc;
 
 use beskar7_api::PhysicalHost;
 use beskar7_core::{
@@ -16,6 +13,7 @@ use beskar7_core::{
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
+use super::remembered::Remembered;
 use crate::{
     tell::Recorder,
     watch::{Key, key},
@@ -25,7 +23,7 @@ use crate::{
 const AT_ONCE: usize = 8;
 /// So many wait to be written; of more, nobody is told.
 const MOST_WAITING: usize = 4096;
-/// So many are remembered as told; then all are forgotten, and each may be told once more.
+/// So many are remembered as told: of more, each may be told once more.
 const MOST_REMEMBERED: usize = 65_536;
 
 /// What was told of a machine.
@@ -43,14 +41,14 @@ struct Told {
 #[derive(Clone)]
 pub(super) struct Witness {
     recorder: Recorder,
-    told: Arc<Mutex<HashSet<Told>>>,
+    told: Arc<Remembered<Told>>,
     turns: Arc<Semaphore>,
     tasks: TaskTracker,
 }
 
 impl Witness {
     pub(super) fn new(recorder: Recorder) -> Self {
-        let (told, tasks) = (Arc::default(), TaskTracker::new());
+        let (told, tasks) = (Arc::new(Remembered::new(MOST_REMEMBERED)), TaskTracker::new());
         Self { recorder, told, turns: Arc::new(Semaphore::new(AT_ONCE)), tasks }
     }
 
@@ -60,7 +58,7 @@ impl Witness {
         let armed = booting.since.as_second();
         let told =
             Told { host: key(host.as_ref()), claim: claim.to_owned(), armed, reason, note: note.clone() };
-        if self.tasks.len() >= MOST_WAITING || !self.is_new(told) {
+        if self.tasks.len() >= MOST_WAITING || !self.told.add(&told) {
             return;
         }
         let (witness, host) = (self.clone(), host.clone());
@@ -69,13 +67,5 @@ impl Witness {
             let event = Event { severity: Severity::Normal, reason: reason.to_owned(), note, action: "Boot" };
             witness.recorder.tell(host.as_ref(), &[event]).await;
         });
-    }
-
-    fn is_new(&self, told: Told) -> bool {
-        let mut all = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= MOST_REMEMBERED {
-            all.clear();
-        }
-        all.insert(told)
     }
 }

@@ -1,6 +1,6 @@
 //! A kind that holds hosts, as the claim engine looks at it.
 
-use beskar7_api::{GROUP, VERSION, annotations};
+use beskar7_api::{GROUP, PhysicalHost, VERSION, annotations};
 use beskar7_core::claim::{Consumer, Identity, Intent};
 use kube::ResourceExt as _;
 
@@ -59,4 +59,10 @@ pub(crate) fn intent<K: Claimant>(object: &K) -> Option<Intent> {
 /// The host that an object's intent names.
 pub(crate) fn intended_host<K: Claimant>(object: &K) -> Option<Key> {
     intent(object).map(|intent| (intent.namespace, intent.host))
+}
+
+/// The object of this kind that a host names as its consumer, if it names one.
+pub(crate) fn held_by<K: Claimant>(host: &PhysicalHost) -> Option<Key> {
+    let reference = host.spec.consumer_ref.as_ref().filter(|named| named.kind.as_deref() == Some(K::KIND))?;
+    Some((reference.namespace.clone()?, reference.name.clone()?))
 }

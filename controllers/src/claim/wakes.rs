@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use beskar7_api::{PhysicalHost, annotations};
+use beskar7_api::{HostDeployPolicy, PhysicalHost, annotations};
 use kube::ResourceExt as _;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     caches::{Caches, Feeds},
-    watch::{Cache, Key, Specs},
+    watch::{Cache, Key, SpecChanges},
 };
 
 /// Turns changes into the keys of consumers, kind by kind.
@@ -21,11 +21,10 @@ pub struct Wakes {
     caches: Caches,
     register: Arc<Register>,
     hosts: UnboundedReceiver<Key>,
-    policies: UnboundedReceiver<Key>,
+    /// What is in the status of a policy concerns nobody: it changes with every host that is taken.
+    policies: SpecChanges<HostDeployPolicy>,
     namespaces: UnboundedReceiver<Key>,
     freed: UnboundedReceiver<Key>,
-    /// What is in the status of a policy concerns nobody: it changes with every host that is taken.
-    policy_specs: Specs,
     /// Who is told of which kind.
     listeners: Vec<(&'static str, UnboundedSender<Key>)>,
 }
@@ -40,10 +39,9 @@ impl Wakes {
             caches: feeds.caches(),
             register,
             hosts: feeds.hosts.changes(),
-            policies: feeds.policies.changes(),
+            policies: feeds.policies.spec_changes(),
             namespaces: feeds.namespace_changes(),
             freed,
-            policy_specs: Specs::default(),
             listeners: Vec::new(),
         };
         (wakes, sender)
@@ -62,7 +60,7 @@ impl Wakes {
             let concerned = tokio::select! {
                 Some(host) = self.hosts.recv() => self.of_host(&host),
                 Some(host) = self.freed.recv() => self.of_host(&host),
-                Some(policy) = self.policies.recv() => self.of_policy(&policy),
+                Some((there, _)) = self.policies.next() => self.register.concerned_by_policy(&there),
                 Some((_, name)) = self.namespaces.recv() => self.register.concerned_by_namespace(&name),
                 () = stop.cancelled() => return,
                 else => return,
@@ -84,15 +82,6 @@ impl Wakes {
         let found = self.caches.hosts.get(host);
         let holder = found.as_deref().and_then(|found| self.holder(found));
         self.register.saw_host(host, found.as_deref(), holder)
-    }
-
-    fn of_policy(&mut self, policy: &Key) -> BTreeSet<ConsumerId> {
-        let found = self.caches.policies.get(policy);
-        if self.policy_specs.is_new(policy, found.as_deref()) {
-            self.register.concerned_by_policy(&policy.0)
-        } else {
-            BTreeSet::new()
-        }
     }
 
     /// Whom a host names, if that is of a kind that somebody looks after here.

@@ -8,7 +8,7 @@ use kube::{Client, runtime::controller::Action};
 
 use super::NAME;
 use crate::{
-    boot_server::first_of,
+    boot_server::answered_before,
     clock,
     retry::Backoffs,
     upkeep::{Keeper, UpkeepError, keep},
@@ -47,15 +47,11 @@ async fn look(reservation: &DHCPReservation, context: &Context) -> Result<Action
     if reservation.metadata.deletion_timestamp.is_some() {
         return Ok(Action::await_change());
     }
-    let own = key(reservation);
-    let host = (own.0.clone(), reservation.spec.host_ref.name.clone());
+    let (namespace, _) = key(reservation);
+    let host = (namespace, reservation.spec.host_ref.name.clone());
     let is_there = context.hosts.get(&host).is_some();
-    let same = context.reservations.all().into_iter().filter(|other| {
-        other.spec.host_mac.eq_ignore_ascii_case(&reservation.spec.host_mac)
-            && other.metadata.deletion_timestamp.is_none()
-    });
-    let first = first_of(same).map(|first| key(first.as_ref())).filter(|first| *first != own);
-    let older = first.map(|(namespace, name)| format!("{namespace}/{name}"));
+    let older = answered_before(reservation, &context.reservations).map(|older| key(older.as_ref()));
+    let older = older.map(|(namespace, name)| format!("{namespace}/{name}"));
     let status = reservation_standing(reservation, is_there, older.as_deref(), clock::now());
     keep(&context.client, reservation, &status).await
 }

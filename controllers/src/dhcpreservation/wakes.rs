@@ -9,19 +9,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     caches::Feeds,
-    watch::{Cache, Key, Specs, key},
+    watch::{Cache, Key, SpecChanges, key},
 };
 
 /// Turns changes into keys.
 pub struct Wakes {
-    reservations: UnboundedReceiver<Key>,
+    /// That one was seen to ask changes nothing.
+    reservations: SpecChanges<DHCPReservation>,
     known: Cache<DHCPReservation>,
     hosts: UnboundedReceiver<Key>,
     known_hosts: Cache<PhysicalHost>,
     /// The address that each had last.
     addresses: HashMap<Key, String>,
     there: HashSet<Key>,
-    specs: Specs,
     keys: UnboundedSender<Key>,
 }
 
@@ -31,13 +31,12 @@ impl Wakes {
     pub fn new(feeds: &Feeds) -> (Self, UnboundedReceiver<Key>) {
         let (keys, woken) = unbounded_channel();
         let wakes = Self {
-            reservations: feeds.reservations.changes(),
+            reservations: feeds.reservations.spec_changes(),
             known: feeds.reservations.cache(),
             hosts: feeds.hosts.changes(),
             known_hosts: feeds.hosts.cache(),
             addresses: HashMap::new(),
             there: HashSet::new(),
-            specs: Specs::default(),
             keys,
         };
         (wakes, woken)
@@ -48,7 +47,7 @@ impl Wakes {
         loop {
             let concerned = tokio::select! {
                 () = stop.cancelled() => return,
-                Some(key) = self.reservations.recv() => self.of_reservation(key),
+                Some(key) = self.reservations.next() => self.of_reservation(key),
                 Some(key) = self.hosts.recv() => self.of_host(&key),
                 else => return,
             };
@@ -59,11 +58,8 @@ impl Wakes {
         }
     }
 
-    /// Itself, and those who have the address that it has now, or had. That it was seen to ask changes nothing.
+    /// Itself, and those who have the address that it has now, or had.
     fn of_reservation(&mut self, changed: Key) -> Vec<Key> {
-        if !self.specs.is_new(&changed, self.known.get(&changed).as_deref()) {
-            return Vec::new();
-        }
         let after = self.known.get(&changed).map(|found| found.spec.host_mac.to_ascii_lowercase());
         let before = match after.clone() {
             Some(address) => self.addresses.insert(changed.clone(), address),
@@ -74,8 +70,9 @@ impl Wakes {
         }
         let addresses: Vec<String> = before.into_iter().chain(after).collect();
         let others = self.known.all();
-        let others =
-            others.iter().filter(|other| addresses.contains(&other.spec.host_mac.to_ascii_lowercase()));
+        let others = others.iter().filter(|other| {
+            addresses.iter().any(|address| address.eq_ignore_ascii_case(&other.spec.host_mac))
+        });
         let mut concerned: Vec<Key> = others.map(|other| key(other.as_ref())).collect();
         if !concerned.contains(&changed) {
             concerned.push(changed);

@@ -152,6 +152,7 @@ impl Metrics {
             Counted::Artifact => "artifact",
             Counted::Loader => "loader",
             Counted::PhoneHome => "phone-home",
+            Counted::Agent => "agent",
             Counted::Refused => "refused",
             Counted::Unavailable => "unavailable",
         };

@@ -3,11 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use beskar7_api::{
-    HostBootConfiguration, PhysicalHost, boot::BootMode, host_boot_configuration::ServedArtifact,
+    HostBootConfiguration, PhysicalHost,
+    boot::{BootMethod, BootMode},
+    host_boot_configuration::ServedArtifact,
 };
 use beskar7_core::{
-    host::hold::Hold,
-    network_boot::{Checked, Found, architecture, belongs_to, readiness, standing},
+    host::{belongings::belongs_to, hold::Hold},
+    network_boot::{Checked, Found, architecture, readiness, standing},
 };
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt as _, runtime::controller::Action};
@@ -123,8 +125,10 @@ async fn check(
         return (Checked::NotUsable(missing), true);
     }
     let mode = host.spec.boot.as_ref().map(|boot| boot.boot_mode).unwrap_or_default();
+    // What is in a drive needs no loader of ours.
+    let starts = configuration.spec.method != BootMethod::VirtualMedia;
     match presenter.artifacts.check(configuration, architecture(host)).await {
-        Ok(whole) if mode == BootMode::Legacy && !whole.has_kernel() => {
+        Ok(whole) if starts && mode == BootMode::Legacy && !whole.has_kernel() => {
             let why = "The image holds an EFI program and no kernel, and the machine boots by BIOS: set bootMode: UEFI";
             (Checked::NotBootable(why.to_owned()), false)
         }
@@ -132,12 +136,12 @@ async fn check(
             let artifacts = whole.parts.iter().map(|part| shown(part, presenter)).collect();
             let (image_digest, command_line) = (whole.image_digest, whole.command_line);
             let found = Checked::Ready(Found { artifacts, image_digest, command_line });
-            match unless_it_starts(configuration, &found, presenter) {
+            match unless_it_starts(configuration, &found, presenter).filter(|_| starts) {
                 None => (found, false),
                 Some(why) => (Checked::NotBootable(why), false),
             }
         }
-        Err(FetchError::NotBootable(why)) => (Checked::NotBootable(why), false),
+        Err(FetchError::NotBootable(why) | FetchError::Checksum(why)) => (Checked::NotBootable(why), false),
         // Whoever mends it does so elsewhere: nothing here would tell.
         Err(error @ (FetchError::Artifact(_) | FetchError::NothingToStart | FetchError::NotThere)) => {
             (Checked::NotUsable(causes(&error)), true)

@@ -9,18 +9,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     caches::Feeds,
-    watch::{Cache, Key, Specs},
+    watch::{Cache, Key, SpecChanges},
 };
 
 /// Turns changes into keys.
 pub struct Wakes {
-    configurations: UnboundedReceiver<Key>,
+    /// Not what is written here: what does not answer would be asked again at once.
+    configurations: SpecChanges<HostBootConfiguration>,
     hosts: UnboundedReceiver<Key>,
     known_hosts: Cache<PhysicalHost>,
-    known: Cache<HostBootConfiguration>,
-    specs: Specs,
-    /// How each host was held last.
-    held: HashMap<Key, String>,
+    /// Under which claim each host was held last, if it was.
+    held: HashMap<Key, Option<String>>,
     keys: UnboundedSender<Key>,
 }
 
@@ -30,11 +29,9 @@ impl Wakes {
     pub fn new(feeds: &Feeds) -> (Self, UnboundedReceiver<Key>) {
         let (keys, woken) = unbounded_channel();
         let wakes = Self {
-            configurations: feeds.boot_configurations.changes(),
+            configurations: feeds.boot_configurations.spec_changes(),
             hosts: feeds.hosts.changes(),
             known_hosts: feeds.hosts.cache(),
-            known: feeds.boot_configurations.cache(),
-            specs: Specs::default(),
             held: HashMap::new(),
             keys,
         };
@@ -46,11 +43,7 @@ impl Wakes {
         loop {
             let key = tokio::select! {
                 () = stop.cancelled() => return,
-                // Not for what is written here: what does not answer would be asked again at once.
-                Some(key) = self.configurations.recv() => match self.is_new(&key) {
-                    true => key,
-                    false => continue,
-                },
+                Some(key) = self.configurations.next() => key,
                 // What is made for a host has its name.
                 Some(key) = self.hosts.recv() => match self.changed_hands(&key) {
                     true => key,
@@ -63,13 +56,12 @@ impl Wakes {
         }
     }
 
-    fn is_new(&mut self, key: &Key) -> bool {
-        self.specs.is_new(key, self.known.get(key).as_deref())
-    }
-
     fn changed_hands(&mut self, key: &Key) -> bool {
         let Some(host) = self.known_hosts.get(key) else { return self.held.remove(key).is_some() };
-        let held = format!("{:?}", Hold::of(&host));
+        let held = match Hold::of(&host) {
+            Hold::Held { claim } => Some(claim.to_owned()),
+            Hold::Free | Hold::Kept(_) | Hold::Leaving | Hold::Cleaned | Hold::OnHold => None,
+        };
         self.held.insert(key.clone(), held.clone()) != Some(held)
     }
 }

@@ -229,7 +229,7 @@ impl Claiming for Look<'_> {
         if self.tenure(&host) == Tenure::Revoked {
             return claim::revoke(self, view).await;
         }
-        if wants_another(&claim, &host) {
+        if wants_another(&claim, &host, self.context.delivery) {
             return claim::renew(self, view).await;
         }
         let id = host.spec.claim_id.as_deref().unwrap_or_default();

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use beskar7_api::{HostClaim, PhysicalHost, annotations};
 use beskar7_core::{
     delivery::Delivery,
+    host::belongings::belongs_to,
     hostclaim::{self, Course, Made, Synced, names_configuration, not_authorized, on_hold, wanting},
-    network_boot::belongs_to,
 };
 use kube::{Client, ResourceExt as _, api::ObjectMeta, runtime::controller::Action};
 

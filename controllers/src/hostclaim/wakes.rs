@@ -6,23 +6,18 @@ use beskar7_api::{DHCPReservation, HostBootConfiguration, HostClaim, PhysicalHos
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
-use super::KIND;
 use crate::{
     caches::Feeds,
-    claim::{Register, saw},
-    watch::{Cache, Key, Specs},
+    claim::{Register, held_by, saw},
+    watch::{Cache, Key, SpecChanges},
 };
 
 /// Turns changes into the keys of claims, and notes what they intend.
 pub struct Wakes {
     claims: UnboundedReceiver<Key>,
     cache: Cache<HostClaim>,
-    configurations: UnboundedReceiver<Key>,
-    known_configurations: Cache<HostBootConfiguration>,
-    configuration_specs: Specs,
-    reservations: UnboundedReceiver<Key>,
-    known_reservations: Cache<DHCPReservation>,
-    reservation_specs: Specs,
+    configurations: SpecChanges<HostBootConfiguration>,
+    reservations: SpecChanges<DHCPReservation>,
     hosts: Cache<PhysicalHost>,
 }
 
@@ -33,12 +28,8 @@ impl Wakes {
         Self {
             claims: feeds.claims.changes(),
             cache: feeds.claims.cache(),
-            configurations: feeds.boot_configurations.changes(),
-            known_configurations: feeds.boot_configurations.cache(),
-            configuration_specs: Specs::default(),
-            reservations: feeds.reservations.changes(),
-            known_reservations: feeds.reservations.cache(),
-            reservation_specs: Specs::default(),
+            configurations: feeds.boot_configurations.spec_changes(),
+            reservations: feeds.reservations.spec_changes(),
             hosts: feeds.hosts.cache(),
         }
     }
@@ -52,14 +43,8 @@ impl Wakes {
                     saw(&self.cache, &register, &key);
                     Some(key)
                 }
-                Some(made) = self.configurations.recv() => {
-                    let found = self.known_configurations.get(&made);
-                    self.configuration_specs.is_new(&made, found.as_deref()).then(|| self.holder(&made)).flatten()
-                }
-                Some(made) = self.reservations.recv() => {
-                    let found = self.known_reservations.get(&made);
-                    self.reservation_specs.is_new(&made, found.as_deref()).then(|| self.holder(&made)).flatten()
-                }
+                Some(made) = self.configurations.next() => self.holder(&made),
+                Some(made) = self.reservations.next() => self.holder(&made),
                 else => return,
             };
             if let Some(key) = concerned {
@@ -71,9 +56,7 @@ impl Wakes {
 
     /// The claim that something was made for. It has its host's name.
     fn holder(&self, made: &Key) -> Option<Key> {
-        let host = self.hosts.get(made)?;
-        let holder = host.spec.consumer_ref.as_ref().filter(|holder| holder.kind.as_deref() == Some(KIND))?;
-        let key = (holder.namespace.clone()?, holder.name.clone()?);
-        self.cache.get(&key).map(|_| key)
+        let holder = held_by::<HostClaim>(self.hosts.get(made)?.as_ref())?;
+        self.cache.get(&holder).map(|_| holder)
     }
 }

@@ -96,6 +96,17 @@ pub enum OptionsError {
         "--boot-only runs no controllers, so there is nothing to elect a leader for: leave --leader-elect out"
     )]
     NothingToLead,
+    /// One half of the agent.
+    #[error("--agent-kernel and --agent-initramfs belong together: give both, or neither")]
+    AgentHalf,
+    /// Not a URL that the agent could be fetched from.
+    #[error("--{flag}: {value:?} is not an absolute http or https URL")]
+    AgentUrl {
+        /// The flag.
+        flag: &'static str,
+        /// What it was given.
+        value: String,
+    },
     /// Hosts would speak plain HTTP to a server that speaks HTTPS.
     #[error(
         "--boot-tls-cert-file is given, but --boot-url begins with http: write https, or give no certificate"
@@ -159,15 +170,40 @@ fn election(options: &Options) -> Result<(), OptionsError> {
     Ok(())
 }
 
+fn agent(options: &Options) -> Result<(), OptionsError> {
+    let boot = &options.boot;
+    if boot.agent_kernel.is_empty() != boot.agent_initramfs.is_empty() {
+        return Err(OptionsError::AgentHalf);
+    }
+    for (flag, value) in [
+        ("agent-kernel", &boot.agent_kernel),
+        ("agent-initramfs", &boot.agent_initramfs),
+        ("agent-iso", &boot.agent_iso),
+    ] {
+        if value.is_empty() {
+            continue;
+        }
+        if !is_absolute(value) {
+            return Err(OptionsError::AgentUrl { flag, value: value.clone() });
+        }
+        if options.boot_url().is_none() {
+            return Err(OptionsError::NeedsBootUrl(flag));
+        }
+    }
+    Ok(())
+}
+
+fn is_absolute(url: &str) -> bool {
+    url.parse::<http::Uri>().is_ok_and(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(|host| !host.is_empty())
+    })
+}
+
 fn boot(options: &Options) -> Result<(), OptionsError> {
     network(options)?;
+    agent(options)?;
     let Some(url) = options.boot_url() else { return Ok(()) };
-    let absolute = url.parse::<http::Uri>().is_ok_and(|uri| {
-        matches!(uri.scheme_str(), Some("http" | "https"))
-            && uri.host().is_some_and(|host| !host.is_empty())
-            && uri.query().is_none()
-    });
-    if !absolute {
+    if !is_absolute(url) || url.contains('?') {
         return Err(OptionsError::BootUrl(url.to_owned()));
     }
     if options.boot.boot_bind_address == BindAddress::Off {

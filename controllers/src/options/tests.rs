@@ -98,6 +98,12 @@ fn what_cannot_work_is_refused_with_what_to_write() {
         (&["--boot-url=https://b", "--boot-tls-cert-file=/c"], "belong together"),
         (&["--boot-url=http://b", "--boot-tls-cert-file=/c", "--boot-tls-key-file=/k"], "write https"),
         (&["--boot-url=http://b", "--artifact-hosts=a b"], "--artifact-hosts"),
+        (&["--boot-url=http://b", "--agent-kernel=http://x/k"], "belong together"),
+        (
+            &["--boot-url=http://b", "--agent-iso=x.iso"],
+            "--agent-iso: \"x.iso\" is not an absolute http or https URL",
+        ),
+        (&["--agent-iso=http://x/a.iso"], "--agent-iso needs --boot-url"),
         (&["--configuration-timeout=0s"], "--configuration-timeout must be longer than 0s"),
         (&["--artifact-cache-gib=0"], "0 is not in 1"),
         (&["--diagnostics-address=8443"], "write :PORT for every address"),
@@ -188,4 +194,15 @@ fn help_tells_exit_codes_and_variables() {
         assert!(help.contains(told), "{told} is not in\n{help}");
     }
     assert!(read(&["--version"]).expect_err("--version prints").contains(crate::VERSION));
+}
+
+#[test]
+fn the_agent_is_where_the_flags_say() {
+    let kernel =
+        ["--boot-url=http://b", "--agent-kernel=http://x/k#sha256=0", "--agent-initramfs=https://x/i"];
+    let agent = ok(&kernel).agent();
+    assert_eq!(agent.kernel, Some(("http://x/k#sha256=0".to_owned(), "https://x/i".to_owned())));
+    assert_eq!(agent.iso, None);
+    let agent = ok(&["--boot-url=http://b", "--agent-iso=http://x/a.iso", "--agent-kernel="]).agent();
+    assert_eq!((agent.kernel, agent.iso.as_deref()), (None, Some("http://x/a.iso")));
 }

@@ -125,7 +125,7 @@ pub(super) async fn act(
 /// What must be there before a machine is touched: what it boots from the network is ready, or its media can be had.
 async fn prepare(wanted: &Wanted, claim: &str, host: &PhysicalHost, tools: &Tools) -> Result<Media, Trouble> {
     let presenter = tools.presenter.as_ref();
-    if wanted.method.is_from_network() {
+    if wanted.method.is_from_network() || wanted.installs {
         tools.resources.prepare(host, claim, presenter.ok_or_else(media::off)?).await?;
     }
     media::media(wanted, claim, host, presenter).await

@@ -34,6 +34,7 @@ impl Marks {
     ) -> Result<Written, ReconcileError> {
         let mut annotations = json!({
             annotations::BOOTING: booting.to_string(), annotations::HEARD: null, annotations::UNUSED: null,
+            annotations::AGENT: null,
         });
         block_move(&mut annotations, host);
         self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
@@ -63,8 +64,10 @@ impl Marks {
         host: &PhysicalHost,
         claim: &str,
     ) -> Result<Written, ReconcileError> {
-        let mut annotations =
-            json!({ annotations::PROVISIONED: claim, annotations::BOOTING: null, annotations::HEARD: null });
+        let mut annotations = json!({
+            annotations::PROVISIONED: claim, annotations::BOOTING: null, annotations::HEARD: null,
+            annotations::AGENT: null,
+        });
         unblock_move(&mut annotations, host);
         self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
     }
@@ -86,6 +89,7 @@ impl Marks {
             annotations::RELEASE: null, annotations::RESTART: null, annotations::RESTARTED: null,
             annotations::POLICY: null, annotations::COPIES: null, annotations::IMAGE: null,
             annotations::CLEANING: null, annotations::CLEANED: null, annotations::UNUSED: null,
+            annotations::AGENT: null,
         });
         let of_machine = host.status.as_ref().and_then(|status| status.claim_id.as_ref());
         if let (Some(ended), Some(all)) =
@@ -105,7 +109,7 @@ impl Marks {
     pub(super) async fn hand_over(&self, host: &PhysicalHost) -> Result<Written, ReconcileError> {
         let mut annotations = json!({
             annotations::PROVISIONED: null, annotations::BOOTING: null, annotations::HEARD: null,
-            annotations::RESTART: null, annotations::RESTARTED: null,
+            annotations::RESTART: null, annotations::RESTARTED: null, annotations::AGENT: null,
         });
         if host.spec.boot.is_none() {
             unblock_move(&mut annotations, host);

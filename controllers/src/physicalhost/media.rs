@@ -39,12 +39,16 @@ pub(super) async fn media(
         None => {}
         Some(Parameters::Overlay(arguments)) => {
             let presenter = presenter.ok_or_else(off)?;
-            media.image = match &wanted.image {
+            let source = if wanted.installs { presenter.agent.iso.as_ref() } else { wanted.image.as_ref() };
+            media.image = match source {
                 Some(source) => Some(presented(presenter, source, arguments, claim).await?),
                 None => None,
             };
         }
         Some(Parameters::UefiTarget { loader, arguments }) => {
+            if let (true, Some(presenter)) = (wanted.installs, presenter) {
+                media.image.clone_from(&presenter.agent.iso);
+            }
             let filled = match presenter {
                 Some(presenter) => presenter.links.fill_in(arguments, claim),
                 None => arguments.clone(),
@@ -57,7 +61,8 @@ pub(super) async fn media(
             let presenter = presenter.ok_or_else(off)?;
             media.volume = Some(presenter.links.volume(claim, volume.label()));
         }
-        Some(Way::Url) | None => {}
+        // The agent fetches it by itself.
+        Some(Way::Url | Way::Partition(_)) | None => {}
     }
     Ok(media)
 }

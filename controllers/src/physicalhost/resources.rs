@@ -4,30 +4,26 @@
 use std::sync::Arc;
 
 use beskar7_api::{
-    DHCPReservation, GROUP, HostBootConfiguration, HostClaim, PhysicalHost, VERSION,
-    conditions::host as reasons, labels,
+    DHCPReservation, HostBootConfiguration, HostClaim, PhysicalHost, conditions::host as reasons, labels,
+    physical_host::HostBoot,
 };
 use beskar7_core::{
     host::{
+        belongings::{belongs_to, is_hosts, owner},
         contact::Trouble,
         hold::{Hold, Progress},
     },
-    network_boot::{belongs_to, readiness, resources},
+    network_boot::{Resources as Wanted, needs_resources, readiness, resources},
 };
-use kube::{
-    Api, Client, ResourceExt as _,
-    api::{DeleteParams, PostParams, Preconditions},
-    core::object::HasSpec,
-};
+use kube::{Api, Client, ResourceExt as _, api::PostParams, core::object::HasSpec};
 use serde::Serialize;
-use serde_json::json;
 
 use crate::{
-    boot_server::{Presenter, first_of},
+    boot_server::{Presenter, answered_before},
     causes::causes,
-    claim::Claimant as _,
+    claim::held_by,
     watch::{Cache, key},
-    write::Writable,
+    write::{Writable, delete},
 };
 
 /// Makes and removes them.
@@ -55,12 +51,12 @@ impl Resources {
         claim: &str,
         presenter: &Presenter,
     ) -> Result<(), Trouble> {
-        let boot = host.spec.boot.clone().unwrap_or_default();
-        let tenants = self.tenants(host);
-        let wanted = resources(host, &boot, tenants.as_deref(), &presenter.links.shown_script())?;
+        let wanted = self.wanted(host, &host.spec.boot.clone().unwrap_or_default(), presenter)?;
         let name = host.name_any();
-        let reservation = DHCPReservation::new(&name, wanted.reservation);
-        self.is_the_one_that_is_answered(&self.make(reservation, host, claim).await?)?;
+        if let Some(reservation) = wanted.reservation {
+            let reservation = DHCPReservation::new(&name, reservation);
+            self.is_the_one_that_is_answered(&self.make(reservation, host, claim).await?)?;
+        }
         let configuration = HostBootConfiguration::new(&name, wanted.configuration);
         readiness(&self.make(configuration, host, claim).await?)
     }
@@ -85,14 +81,16 @@ impl Resources {
     /// time. What it boots is not changed any more; what it is told when it asks may be.
     pub(super) async fn repair(&self, host: &PhysicalHost, presenter: &Presenter) -> Result<(), Trouble> {
         let (Hold::Held { claim }, Some(boot)) = (Hold::of(host), &host.spec.boot) else { return Ok(()) };
-        if !boot.method.is_from_network() || Progress::of(host, claim) == Progress::NotBegun {
+        if !needs_resources(boot) || Progress::of(host, claim) == Progress::NotBegun {
             return Ok(());
         }
         let (known, name) = (key(host), host.name_any());
-        let wanted = resources(host, boot, self.tenants(host).as_deref(), &presenter.links.shown_script())?;
-        let is_right = |found: &Arc<DHCPReservation>| found.spec == wanted.reservation;
-        if !self.reservations.get(&known).as_ref().is_some_and(is_right) {
-            self.make(DHCPReservation::new(&name, wanted.reservation), host, claim).await?;
+        let wanted = self.wanted(host, boot, presenter)?;
+        if let Some(reservation) = wanted.reservation {
+            let is_right = |found: &Arc<DHCPReservation>| found.spec == reservation;
+            if !self.reservations.get(&known).as_ref().is_some_and(is_right) {
+                self.make(DHCPReservation::new(&name, reservation), host, claim).await?;
+            }
         }
         if self.configurations.get(&known).is_none() {
             self.make(HostBootConfiguration::new(&name, wanted.configuration), host, claim).await?;
@@ -102,30 +100,21 @@ impl Resources {
 
     /// Another one with the same address would be answered in its place: with somebody else's secrets.
     fn is_the_one_that_is_answered(&self, reservation: &DHCPReservation) -> Result<(), Trouble> {
-        let mac = &reservation.spec.host_mac;
-        let same = self.reservations.all().into_iter().filter(|other| {
-            other.spec.host_mac.eq_ignore_ascii_case(mac) && other.metadata.deletion_timestamp.is_none()
-        });
-        let first = first_of(same.chain([Arc::new(reservation.clone())]));
-        let Some(other) = first.map(|first| key(first.as_ref())).filter(|first| *first != key(reservation))
-        else {
-            return Ok(());
-        };
+        let Some(other) = answered_before(reservation, &self.reservations) else { return Ok(()) };
+        let (mac, (namespace, name)) = (&reservation.spec.host_mac, key(other.as_ref()));
         Err(Trouble {
             reason: reasons::BOOT_MAC_IN_USE,
             message: format!(
-                "The machine is not booted: {mac} is reserved by {}/{} as well, which is older and would be answered. Correct the bootMACAddress of one of the two hosts",
-                other.0, other.1
+                "The machine is not booted: {mac} is reserved by {namespace}/{name} as well, which is older and would be answered. Correct the bootMACAddress of one of the two hosts"
             ),
             passes: true,
         })
     }
 
-    /// The tenant's claim that holds a host, if one does.
-    fn tenants(&self, host: &PhysicalHost) -> Option<Arc<HostClaim>> {
-        let reference = host.spec.consumer_ref.as_ref()?;
-        (reference.kind.as_deref() == Some(HostClaim::KIND))
-            .then(|| self.claims.get(&(reference.namespace.clone()?, reference.name.clone()?)))?
+    /// What a host is to have. A tenant's claim says more of it than the host.
+    fn wanted(&self, host: &PhysicalHost, boot: &HostBoot, presenter: &Presenter) -> Result<Wanted, Trouble> {
+        let tenants = held_by::<HostClaim>(host).and_then(|claim| self.claims.get(&claim));
+        resources(host, boot, tenants.as_deref(), &presenter.links.shown_script(), &presenter.agent)
     }
 
     async fn make<K>(&self, wanted: K, host: &PhysicalHost, claim: &str) -> Result<K, Trouble>
@@ -149,8 +138,8 @@ impl Resources {
                 objects.replace(&host.name_any(), &PostParams::default(), &found).await
             }
             // What was found out for another claim must not be taken for this one's.
-            Some(found) if is_hosts(&found, host) => {
-                delete(&objects, &found).await.map_err(|error| not_written(&error))?;
+            Some(found) if is_hosts(found.meta(), host) => {
+                delete(&objects, &found, None).await.map_err(|error| not_written(&error))?;
                 objects.create(&PostParams::default(), &wanted).await
             }
             Some(_) => {
@@ -170,19 +159,8 @@ impl Resources {
     async fn remove_one<K: Writable>(&self, host: &PhysicalHost) -> Result<(), kube::Error> {
         let objects: Api<K> = Api::namespaced(self.client.clone(), &host.namespace().unwrap_or_default());
         let found = objects.get_opt(&host.name_any()).await?;
-        let Some(found) = found.filter(|found| is_hosts(found, host)) else { return Ok(()) };
-        delete(&objects, &found).await
-    }
-}
-
-/// This very one.
-async fn delete<K: Writable>(objects: &Api<K>, found: &K) -> Result<(), kube::Error> {
-    let this_one = Preconditions { uid: found.uid(), resource_version: None };
-    let only_this = DeleteParams { preconditions: Some(this_one), ..DeleteParams::default() };
-    match objects.delete(&found.name_any(), &only_this).await {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(refusal)) if refusal.is_not_found() => Ok(()),
-        Err(error) => Err(error),
+        let Some(found) = found.filter(|found| is_hosts(found.meta(), host)) else { return Ok(()) };
+        delete(&objects, &found, None).await
     }
 }
 
@@ -196,19 +174,10 @@ fn goes(kind: &str, name: &str) -> Trouble {
     }
 }
 
-/// Whether something was made here for this very host, for whichever claim.
-fn is_hosts<K: Writable>(object: &K, host: &PhysicalHost) -> bool {
-    object.labels().get(labels::CLAIM_ID).is_some_and(|claim| belongs_to(object.meta(), host, claim))
-}
-
 fn labelled<K: Writable>(mut object: K, host: &PhysicalHost, claim: &str) -> K {
     let metadata = object.meta_mut();
     metadata.namespace = host.namespace();
-    let owner = json!([{
-        "apiVersion": format!("{GROUP}/{VERSION}"), "kind": "PhysicalHost",
-        "name": host.name_any(), "uid": host.metadata.uid,
-    }]);
-    metadata.owner_references = serde_json::from_value(owner).ok();
+    metadata.owner_references = Some(vec![owner(host)]);
     // Whoever looks after the host looks after these.
     let filter = host.labels().get(labels::WATCH_FILTER).cloned();
     let filter = filter.map(|value| (labels::WATCH_FILTER.to_owned(), value));

@@ -48,7 +48,7 @@ pub(super) struct Parts<'a> {
 
 impl Parts<'_> {
     fn delivery(&self) -> Delivery {
-        self.presenter.as_ref().map_or(Delivery::Off, |presenter| presenter.links.delivery())
+        self.presenter.as_ref().map_or(Delivery::Off, Presenter::delivery)
     }
 }
 

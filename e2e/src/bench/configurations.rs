@@ -2,7 +2,8 @@
 //!
 //! The manager is the built one, with its boot server, against a real API server. It has enrolled the hosts and taken them
 //! for machines by itself; their BMCs are simulated and their machines stay off. Only that they boot is written onto them
-//! from here. Measured are the replica that leads, with all that it knows of the BMCs, and one that does not.
+//! from here. Measured are the replica that leads, with all that it knows of the BMCs, one that does not, and a boot server
+//! by itself.
 
 mod machines;
 mod rush;
@@ -21,7 +22,7 @@ use self::machines::{FILES, begin_to_boot, make};
 use self::rush::{Rush, rush};
 use super::place::Place;
 use super::worker::Worker;
-use crate::manager::{Manager, NAMESPACE};
+use crate::manager::{self, BOOT_SERVICE_ACCOUNT, Manager, NAMESPACE};
 use crate::probe::install_crypto;
 use crate::tools::Tool;
 use crate::tools::progress::{self, Progress};
@@ -81,11 +82,17 @@ async fn measure(options: &Options, progress: &mut dyn Progress) -> Result<Strin
     let machines = make(&place, &namespace, &leader, options).await?;
     replica.name = "follower".to_owned();
     let follower = Manager::start(&place.plane, &replica).await?;
+    let by_itself = start_by_itself(&place, &replica).await?;
     let key = key(&place).await?;
 
     let mut table = Table::default();
     let leading = leader.manager().context("it is one")?;
-    for (who, replica) in [("the replica that leads", leading), ("a replica that follows", &follower)] {
+    let all = [
+        ("the replica that leads", leading),
+        ("a replica that follows", &follower),
+        ("a boot server by itself", &by_itself),
+    ];
+    for (who, replica) in all {
         progress.note(&format!("all of them read their configuration from {who}"));
         begin_to_boot(&place, &namespace, &machines).await?;
         leader.quiet(&mut place, QUIET).await?;
@@ -103,12 +110,24 @@ async fn measure(options: &Options, progress: &mut dyn Progress) -> Result<Strin
         );
         add_rows(&mut table, options, who, &rush, &memory, asked);
     }
+    by_itself.stop().await?;
     follower.stop().await?;
     leader.end(&place).await?;
     place.close().await?;
     let who = format!("manager, API server (Kubernetes {kubernetes}), etcd, simulator and all clients");
     let crates = ["beskar7-controllers", "beskar7-boot", "axum", "hyper", "kube", "tokio"];
     Ok(format!("{}\n{table}", usage::machine(&who, &crates)))
+}
+
+/// As its DaemonSet has it: with its own rights, and no controllers.
+async fn start_by_itself(place: &Place, like: &manager::Options) -> Result<Manager> {
+    let manifests = workspace::root().join("config/boot");
+    place.plane.kubectl(&["apply", "-k", &manifests.to_string_lossy()]).await?.success()?;
+    let mut options = like.clone();
+    options.name = "boot-only".to_owned();
+    (options.leader_elect, options.service_account) = (false, BOOT_SERVICE_ACCOUNT);
+    options.flags.push("--boot-only".to_owned());
+    Manager::start(&place.plane, &options).await
 }
 
 /// In bytes.
@@ -155,7 +174,7 @@ fn add_rows(table: &mut Table, options: &Options, who: &str, rush: &Rush, memory
             rush.each(1.0).as_secs_f64()
         ),
     );
-    table.note(format!("{what}: what both replicas asked of the API server meanwhile"), asked);
+    table.note(format!("{what}: what all replicas asked of the API server meanwhile"), asked);
 }
 
 async fn key(place: &Place) -> Result<Key> {

@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use anyhow::{Context, Result, ensure};
 use beskar7_api::labels;
 use beskar7_e2e::wait;
-use beskar7_redfish_sim::machine::power::ResetType;
+use beskar7_redfish_sim::machine::power::{Outcome, ResetType};
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
@@ -88,7 +88,12 @@ async fn survives_a_power_cut(stack: &Stack, workload: &Client) -> Result<()> {
     let bmc = stack.racks.bmc(&stack.host_of(&worker).await?)?;
     bmc.with(|bmc, now| bmc.machine.reset(now, "test", ResetType::ForceOff));
     until_lost(workload, &worker).await?;
-    bmc.with(|bmc, now| bmc.machine.reset(now, "test", ResetType::On));
+    // What goes down can't be turned on before it is off.
+    wait::until_true("power to come back", LIMIT, || async {
+        let outcome = bmc.with(|bmc, now| bmc.machine.reset(now, "test", ResetType::On));
+        Ok(if outcome == Outcome::Started { Ok(()) } else { Err(format!("{outcome:?}")) })
+    })
+    .await?;
     settled(stack, workload, 3).await?;
     ensure!(stack.machines(CLUSTER).await? == before, "a Machine was replaced");
     Ok(())

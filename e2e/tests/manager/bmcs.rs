@@ -14,6 +14,7 @@ use beskar7_redfish_sim::profiles::Profile;
 use super::setup::PASSWORD;
 
 /// BMCs at one address after the other.
+#[derive(Clone)]
 pub struct Bmcs {
     pub fleet: Arc<Fleet>,
     first: Ipv4Addr,

@@ -294,6 +294,11 @@ async fn a_machine_of_a_cluster_boots_from_the_network_in_every_mode() -> Result
         "metadata": {"name": "another"}, "spec": {"hostRef": {"name": "nobody"}, "hostMAC": MAC.to_ascii_lowercase()},
     });
     reservations.create(&PostParams::default(), &serde_json::from_value(theirs)?).await?;
+    wait::until_true("the other reservation to be known", LIMIT, || async {
+        let known = reservations.get("another").await?.status.is_some();
+        Ok(if known { Ok(()) } else { Err("it is not".to_owned()) })
+    })
+    .await?;
     for (mode, target) in [("iPXE", Target::Pxe), ("HTTPBoot", Target::UefiHttp)] {
         let name = mode.to_ascii_lowercase();
         site.bmc(0, |bmc| bmc.machine.clear_log())?;

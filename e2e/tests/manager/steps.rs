@@ -1,5 +1,6 @@
 //! The manager is killed at every write that it makes to the API server, before and after it is carried out, while a
-//! machine gets its host and while it gives it back: whoever comes next ends it right.
+//! machine gets its host and while it gives it back: whoever comes next ends it right. Machines boot an ISO, or from the
+//! network.
 
 use std::net::Ipv4Addr;
 
@@ -8,10 +9,11 @@ use beskar7_api::HostState;
 use beskar7_e2e::manager::Manager;
 use beskar7_e2e::process::Signal;
 use beskar7_e2e::wait::{self, Seen};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::gatekeeper::{Gatekeeper, Moment};
 use super::life::until_state;
+use super::loaders::Loaders;
 use super::owners::*;
 use super::setup::*;
 use super::site::{FLAGS, Site, name};
@@ -21,22 +23,54 @@ const MOST_WRITES: u32 = 40;
 /// Two hosts: who begins again must not take the other one.
 const HOST_COUNT: usize = 2;
 
+/// What machines boot from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum From {
+    Iso,
+    Network,
+}
+
 struct Scene {
     site: Site,
     gate: Gatekeeper,
+    /// What is merged into each Beskar7Machine.
+    machine: Value,
+    /// What machines do that boot from the network.
+    loaders: Option<Loaders>,
 }
 
 impl Scene {
-    async fn set_up(first: Ipv4Addr) -> Result<Self> {
-        let site = Site::open(first, HOST_COUNT, |_| json!({})).await?;
+    async fn set_up(first: Ipv4Addr, from: From) -> Result<Self> {
+        let host = |number| match from {
+            From::Iso => json!({}),
+            From::Network => json!({"spec": {"bootMACAddress": format!("52:54:00:00:00:0{number}")}}),
+        };
+        let site = Site::open(first, HOST_COUNT, host).await?;
         let gate = Gatekeeper::stand(&site.plane).await?;
-        Ok(Self { site, gate })
+        let (machine, loaders) = match from {
+            From::Iso => (json!({}), None),
+            From::Network => {
+                let loaders = Loaders::start(&site).await?;
+                let spec = json!({
+                    "provisioningMode": "iPXE", "imageURL": null, "kernel": loaders.kernel, "osFamily": "other",
+                    "kernelArgs": ["b7.config={{configURL}}/user-data"],
+                });
+                (json!({ "spec": spec }), Some(loaders))
+            }
+        };
+        Ok(Self { site, gate, machine, loaders })
     }
 
     async fn manager(&self) -> Result<Manager> {
         let gate = self.gate.flag();
         let flags: Vec<&str> = FLAGS.iter().copied().chain([gate.as_str()]).collect();
-        Manager::start(&self.site.plane, &alone("manager", &flags)).await
+        let mut options = alone("manager", &flags);
+        options.boot_server = self.loaders.is_some();
+        let manager = Manager::start(&self.site.plane, &options).await?;
+        if let (Some(loaders), Some(url)) = (&self.loaders, manager.boot_url()) {
+            loaders.ask_at(&url);
+        }
+        Ok(manager)
     }
 
     /// Whether a write is held, or the machine has come where it goes.
@@ -101,10 +135,13 @@ impl Scene {
             self.site.bmc(number, |bmc| bmc.machine.clear_log())?;
         }
         self.gate.hold_after(writes, moment);
-        make_machine(client, &machine, &self.site.image, &json!({}), &json!({})).await?;
+        make_machine(client, &machine, &self.site.image, &json!({}), &self.machine).await?;
         let (coming, manager) = self.killed(manager, &machine, Goal::Provisioned).await?;
         ensure!(self.held_hosts().await? == 1, "{machine} holds {} hosts", self.held_hosts().await?);
         ensure!(self.times_on()? == 1, "{machine} was turned on {} times", self.times_on()?);
+        if let Some(loaders) = &self.loaders {
+            loaders.are_sent_to_their_disks().await.with_context(|| machine.clone())?;
+        }
 
         self.gate.hold_after(writes, moment);
         delete_machine(client, &machine).await?;
@@ -127,11 +164,11 @@ enum Goal {
 
 /// How many writes were reached.
 async fn killed_at_each(
-    first: Ipv4Addr,
+    (first, from): (Ipv4Addr, From),
     writes: impl IntoIterator<Item = u32>,
     moments: &[Moment],
 ) -> Result<u32> {
-    let scene = Scene::set_up(first).await?;
+    let scene = Scene::set_up(first, from).await?;
     // The one that came with the site is of no use: it does not go through the gate.
     scene.site.manager.process().signal(Signal::KILL)?;
     scene.site.manager.process().wait().await?;
@@ -155,7 +192,8 @@ async fn killed_at_each(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_at_some_writes_a_machine_gets_its_host_and_gives_it_back() -> Result<()> {
-    let reached = killed_at_each(Ipv4Addr::new(127, 48, 0, 1), [1], &[Moment::After, Moment::Before]).await?;
+    let iso = (Ipv4Addr::new(127, 48, 0, 1), From::Iso);
+    let reached = killed_at_each(iso, [1], &[Moment::After, Moment::Before]).await?;
     ensure!(reached == 1, "only {reached} were reached");
     Ok(())
 }
@@ -164,7 +202,25 @@ async fn killed_at_some_writes_a_machine_gets_its_host_and_gives_it_back() -> Re
 #[ignore = "takes minutes: make host-kills"]
 async fn killed_at_every_write_a_machine_gets_its_host_and_gives_it_back() -> Result<()> {
     let both = [Moment::After, Moment::Before];
-    let reached = killed_at_each(Ipv4Addr::new(127, 48, 1, 1), 0..MOST_WRITES, &both).await?;
+    let reached = killed_at_each((Ipv4Addr::new(127, 48, 1, 1), From::Iso), 0..MOST_WRITES, &both).await?;
     ensure!((8..MOST_WRITES).contains(&reached), "{reached} writes");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_at_some_writes_a_machine_boots_from_the_network_once() -> Result<()> {
+    let network = (Ipv4Addr::new(127, 48, 3, 1), From::Network);
+    let reached = killed_at_each(network, [9], &[Moment::Before]).await?;
+    ensure!(reached == 1, "only {reached} were reached");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: make host-kills"]
+async fn killed_at_every_write_a_machine_boots_from_the_network_once() -> Result<()> {
+    let both = [Moment::After, Moment::Before];
+    let network = (Ipv4Addr::new(127, 48, 2, 1), From::Network);
+    let reached = killed_at_each(network, 0..MOST_WRITES, &both).await?;
+    ensure!((10..MOST_WRITES).contains(&reached), "{reached} writes");
     Ok(())
 }

@@ -78,6 +78,15 @@ impl Tenant {
         Ok(told(&claim, type_).map(|told| told.2).unwrap_or_default())
     }
 
+    /// Waits until a claim that waits for a host says this, word for word. What is said first may be of a moment at which not
+    /// every policy and host was known.
+    pub async fn until_waiting(&self, name: &str, message: &str) -> Result<()> {
+        let says = |claim: &HostClaim| {
+            told(claim, "Association").is_some_and(|told| told.1 == "NoMatchingHost" && told.2 == message)
+        };
+        self.until(name, &format!("waiting: {message}"), says).await.map(drop)
+    }
+
     pub async fn delete(&self, name: &str) -> Result<()> {
         self.claims().delete(name, &DeleteParams::default()).await?;
         let claims = &self.claims();

@@ -11,6 +11,7 @@ use beskar7_e2e::isos::{Firmware, Isos};
 use beskar7_e2e::lab::{Lab, alone};
 use beskar7_e2e::manager::{self, Manager, NAMESPACE, SERVICE_ACCOUNT};
 use beskar7_e2e::objects::{make_cluster, make_machine, make_namespace, make_owner_machine, make_secret};
+use beskar7_e2e::process::Process;
 use beskar7_e2e::racks::Racks;
 use beskar7_e2e::ranges::Ranges;
 use beskar7_e2e::vm::{BehindBmc, Hardware, Start, Vm};
@@ -41,6 +42,8 @@ struct Site {
     vm: Arc<Vm>,
     /// Serves what it boots.
     _files: Ranges,
+    /// The site's own server, beside ours.
+    _site_dhcp: Option<Process>,
     kernel: String,
     initramfs: String,
 }
@@ -81,11 +84,11 @@ impl Site {
             flags: flags.to_vec(),
             ..manager::Options::default()
         };
+        let mut site_dhcp = None;
         if dhcp == "proxy" {
             let site = lab.neighbour("site").await?;
             lab.join(&site, &segment, NEIGHBOUR).await?;
-            // It ends with the laboratory.
-            std::mem::forget(lab.site_dhcp(&site, &segment, FIRST..=LAST).await?);
+            site_dhcp = Some(lab.site_dhcp(&site, &segment, FIRST..=LAST).await?);
         }
         let manager = Manager::start(&plane, &options).await?;
         racks.available(&plane).await?;
@@ -93,7 +96,17 @@ impl Site {
         let put = |name: &str, content: Vec<u8>| files.put("127.0.0.1", name, Arc::new(Bytes::from(content)));
         let kernel = put("kernel", std::fs::read(&isos.installed().kernel)?);
         let initramfs = put("initramfs", std::fs::read(isos.initramfs().await?)?);
-        Ok(Self { plane, client, manager, racks, vm, _files: files, kernel, initramfs })
+        Ok(Self {
+            plane,
+            client,
+            manager,
+            racks,
+            vm,
+            _files: files,
+            _site_dhcp: site_dhcp,
+            kernel,
+            initramfs,
+        })
     }
 
     fn host(&self) -> Result<&str> {

@@ -57,7 +57,7 @@ impl Desk {
             MediumName::Artifact(artifact @ ArtifactName::Kernel) => (artifact, &self.kernel, false),
             MediumName::Artifact(artifact @ ArtifactName::Initramfs(0)) => (artifact, &self.initramfs, true),
             MediumName::Artifact(artifact @ ArtifactName::Program) => (artifact, &self.program, true),
-            MediumName::Artifact(ArtifactName::Initramfs(_) | ArtifactName::Root)
+            MediumName::Artifact(ArtifactName::Initramfs(_) | ArtifactName::Root | ArtifactName::Image)
             | MediumName::Image { .. }
             | MediumName::Volume { .. } => return Err(Refusal::Nothing),
         };
@@ -123,9 +123,10 @@ impl delivery::Desk for Desk {
         self.open(capability, Purpose::PhoneHome).is_ok()
     }
 
-    fn learned(&self, capability: &Capability, what: Learned) {
+    fn learned(&self, capability: &Capability, what: Learned) -> BoxFuture<'static, ()> {
         let purpose = self.claim.purpose(capability).unwrap();
         self.learned.lock().unwrap().push((purpose, what));
+        std::future::ready(()).boxed()
     }
 
     fn counted(&self, _: Counted) {}

@@ -1,5 +1,6 @@
 //! New files and directories in a FAT file system.
 
+use beskar7_volume::fat::slot::{long_name, numbered_name, slot};
 use bytes::Bytes;
 
 use super::{
@@ -10,11 +11,6 @@ use crate::overlay::{
     error::OverlayError,
     fields::{put, u8_at},
 };
-
-/// The first of January 1980: there is no time here.
-const DATE: u16 = 0x0021;
-/// Letters in a part of a long name.
-const LETTERS: usize = 13;
 
 /// Makes files and the directories on the way to them.
 pub struct Creator<'a, 'b> {
@@ -146,55 +142,6 @@ fn free_slots(bytes: &[u8], count: usize) -> Option<usize> {
 
 /// `BESKAR~1CON` for `beskar7.conf`: one that is not there yet.
 fn short_name(name: &str, directory: &Directory) -> Option<[u8; 11]> {
-    let upper = name.to_uppercase();
-    let (stem, extension) = upper.rsplit_once('.').unwrap_or((&upper, ""));
     let taken = |short: &[u8; 11]| directory.bytes.chunks_exact(SLOT).any(|slot| slot.starts_with(short));
-    (1..=9_u8).map(|number| padded(stem, extension, number)).find(|short| !taken(short))
-}
-
-fn padded(stem: &str, extension: &str, number: u8) -> [u8; 11] {
-    let mut short = [b' '; 11];
-    let stem: String = stem.chars().take(6).collect();
-    let stem = format!("{stem}~{number}");
-    put(&mut short, 0, stem.as_bytes());
-    let extension: String = extension.chars().take(3).collect();
-    put(&mut short, 8, extension.as_bytes());
-    short
-}
-
-/// The entries that hold a long name, the last part first.
-fn long_name(name: &str, short: &[u8; 11]) -> Vec<Vec<u8>> {
-    let checksum = short.iter().fold(0_u8, |sum, byte| sum.rotate_right(1).wrapping_add(*byte));
-    let letters: Vec<u16> = name.encode_utf16().collect();
-    let parts = letters.chunks(LETTERS).enumerate().map(|(index, part)| {
-        let is_last = (index + 1) * LETTERS >= letters.len();
-        let mut slot = vec![0xFF; SLOT];
-        let number = u8::try_from(index + 1).unwrap_or(1);
-        put(&mut slot, 0, &[if is_last { number | 0x40 } else { number }]);
-        put(&mut slot, 11, &[0x0F, 0, checksum]);
-        put(&mut slot, 26, &[0, 0]);
-        let places = (0..5).map(|at| 1 + at * 2).chain((0..6).map(|at| 14 + at * 2)).chain([28, 30]);
-        // A name that does not fill its part ends with a zero.
-        for (place, letter) in places.zip(part.iter().copied().chain([0])) {
-            put(&mut slot, place, &letter.to_le_bytes());
-        }
-        slot
-    });
-    let mut slots: Vec<Vec<u8>> = parts.collect();
-    slots.reverse();
-    slots
-}
-
-fn slot(short: &[u8; 11], attributes: u8, cluster: u32, length: u32) -> Vec<u8> {
-    let mut slot = vec![0; SLOT];
-    let [low, lower, high, higher] = cluster.to_le_bytes();
-    put(&mut slot, 0, short);
-    put(&mut slot, 11, &[attributes]);
-    for date in [16, 18, 24] {
-        put(&mut slot, date, &DATE.to_le_bytes());
-    }
-    put(&mut slot, 20, &[high, higher]);
-    put(&mut slot, 26, &[low, lower]);
-    put(&mut slot, 28, &length.to_le_bytes());
-    slot
+    (1..=9_u8).map(|number| numbered_name(name, number)).find(|short| !taken(short))
 }

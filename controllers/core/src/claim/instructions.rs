@@ -15,7 +15,7 @@ pub struct Instructions {
 
 impl Instructions {
     /// What is booted, by the name that tells it from another: the ISO, the image in a registry, the kernel and what goes
-    /// with it.
+    /// with it, the image that is written to a disk.
     #[must_use]
     pub fn image(&self) -> Option<String> {
         image(self.boot_iso_source.as_deref(), self.boot.as_ref())
@@ -29,6 +29,9 @@ pub fn told_to_boot(host: &PhysicalHost) -> Option<String> {
 }
 
 fn image(iso: Option<&str>, boot: Option<&HostBoot>) -> Option<String> {
+    if let Some(install) = boot.and_then(|boot| boot.install.as_ref()) {
+        return Some(install.image.clone());
+    }
     let Some(boot) = boot.filter(|boot| boot.method.is_from_network()) else {
         return iso.map(str::to_owned);
     };

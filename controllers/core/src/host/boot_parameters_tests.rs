@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-const ON: Delivery = Delivery::On { url_length: 80 };
+const ON: Delivery = Delivery::On { url_length: 80, agent: crate::delivery::AgentBoot::None };
 
 /// What firmware is told to start, where it is told that.
 fn target(spec: Value, boot: Value, architecture: Option<&str>) -> Result<Option<String>, Trouble> {

@@ -18,6 +18,10 @@ pub enum Word {
     Image,
     /// It read its configuration.
     Configuration,
+    /// Its agent has written its image to its disk.
+    Installed,
+    /// Its agent was told to start it from that disk.
+    Restarting,
     /// Its Node is in its cluster.
     Node,
     /// It called home.
@@ -25,7 +29,8 @@ pub enum Word {
 }
 
 impl Word {
-    const ALL: [Self; 4] = [Self::Image, Self::Configuration, Self::Node, Self::Home];
+    const ALL: [Self; 6] =
+        [Self::Image, Self::Configuration, Self::Installed, Self::Restarting, Self::Node, Self::Home];
 
     /// As it stands in the annotation.
     #[must_use]
@@ -33,6 +38,8 @@ impl Word {
         match self {
             Self::Image => "image",
             Self::Configuration => "configuration",
+            Self::Installed => "installed",
+            Self::Restarting => "restarting",
             Self::Node => "node",
             Self::Home => "home",
         }

@@ -78,6 +78,8 @@ pub enum Evidence {
     Home,
     /// Its Node is in its cluster.
     Node,
+    /// Its agent wrote its image to its disk, and was told to start it.
+    Installed,
     /// It read the configuration that our server has for it.
     Configuration,
     /// The BMC tells how far the boot has come.
@@ -89,13 +91,21 @@ pub enum Evidence {
 }
 
 impl Evidence {
-    const ALL: [Self; 6] =
-        [Self::Home, Self::Node, Self::Configuration, Self::Progress, Self::Image, Self::Override];
+    const ALL: [Self; 7] = [
+        Self::Home,
+        Self::Node,
+        Self::Installed,
+        Self::Configuration,
+        Self::Progress,
+        Self::Image,
+        Self::Override,
+    ];
 
     const fn word(self) -> &'static str {
         match self {
             Self::Home => "home",
             Self::Node => "node",
+            Self::Installed => "installed",
             Self::Configuration => "configuration",
             Self::Progress => "progress",
             Self::Image => "image",

@@ -19,18 +19,20 @@ use super::{
     contact::Trouble,
     heard::{Heard, Word},
     hold::{Booting, Evidence, Hold, Progress, is_released},
+    installing::await_installation,
     restart::{Restart, pending},
 };
 use crate::{
     claim::told_to_boot,
-    delivery::{Delivery, Way, way},
+    delivery::{AgentBoot, Delivery, Way, way},
+    disk_image::NEEDS_AGENT,
     machine::NEEDS_SERVER,
 };
 
 /// For so long after a machine was turned on, nothing that it runs can have taken its medium out.
 const EARLY: Duration = Duration::from_secs(60);
 /// How often a machine is made ready for one claim, when its BMC loses the medium.
-const MOST_TRIES: u32 = 5;
+pub(super) const MOST_TRIES: u32 = 5;
 /// For so long after it read its configuration a machine may read it again: its boot counts as seen, and the
 /// configuration is closed, only then. Some read it in every stage of an installation.
 const SETTLES: Duration = Duration::from_secs(600);
@@ -72,6 +74,8 @@ pub struct Wanted {
     pub parameters: Option<Parameters>,
     /// How it gets its configuration from us, if it does.
     pub configuration: Option<Way>,
+    /// Whether it boots the agent, which writes an image to its disk.
+    pub installs: bool,
 }
 
 /// How a boot counts as seen.
@@ -208,7 +212,7 @@ pub fn plan_without_contact(host: &PhysicalHost, now: Timestamp, patience: Durat
     }
 }
 
-fn begin(host: &PhysicalHost, delivery: Delivery) -> Plan {
+pub(super) fn begin(host: &PhysicalHost, delivery: Delivery) -> Plan {
     if host.spec.online == Some(false) {
         return Plan::WaitForConsumer;
     }
@@ -245,8 +249,33 @@ fn wanted(host: &PhysicalHost, delivery: Delivery) -> Result<Option<Wanted>, Tro
             passes: false,
         });
     }
+    let installs = boot.install.is_some();
+    if installs {
+        agent_is_there(method, delivery)?;
+    }
     let parameters = parameters(host, &boot, method, delivery)?;
-    Ok(Some(Wanted { image, method, mode: boot.boot_mode, parameters, configuration }))
+    Ok(Some(Wanted { image, method, mode: boot.boot_mode, parameters, configuration, installs }))
+}
+
+/// Whether the agent can be started in this way.
+fn agent_is_there(method: BootMethod, delivery: Delivery) -> Result<(), Trouble> {
+    let why = match (method, delivery.agent()) {
+        (BootMethod::VirtualMedia, AgentBoot::VirtualMedia) => return Ok(()),
+        (BootMethod::Ipxe | BootMethod::PXE | BootMethod::HTTPBoot, AgentBoot::Network) => return Ok(()),
+        (BootMethod::Disk, _) => {
+            "A disk image is written by the agent, which is not on the machine's own disk: set another method"
+        }
+        (BootMethod::VirtualMedia, AgentBoot::None | AgentBoot::Network)
+        | (
+            BootMethod::Ipxe | BootMethod::PXE | BootMethod::HTTPBoot,
+            AgentBoot::None | AgentBoot::VirtualMedia,
+        ) => NEEDS_AGENT,
+    };
+    Err(Trouble {
+        reason: reasons::AGENT_NOT_AVAILABLE,
+        message: format!("The machine is not booted. {why}"),
+        passes: false,
+    })
 }
 
 /// From where the consumer wants its machine to boot, and its image; nothing where it has not said so. A consumer that
@@ -258,7 +287,10 @@ fn medium(host: &PhysicalHost) -> Option<(BootMethod, Option<String>)> {
         (None, Some(_)) => BootMethod::VirtualMedia,
         (None, None) => return None,
     };
+    let installs = host.spec.boot.as_ref().is_some_and(|boot| boot.install.is_some());
     match (method, &image) {
+        // The agent's ISO, which the manager knows.
+        (BootMethod::VirtualMedia, _) if installs => Some((method, None)),
         (BootMethod::VirtualMedia, None) => None,
         (BootMethod::Ipxe | BootMethod::PXE | BootMethod::HTTPBoot, _) => {
             told_to_boot(host).map(|_| (method, None))
@@ -276,6 +308,9 @@ pub fn may_lose_its_medium(host: &PhysicalHost) -> bool {
 }
 
 fn await_boot(host: &PhysicalHost, booting: Booting, seen: Seen, now: Timestamp, means: Means) -> Plan {
+    if host.spec.boot.as_ref().is_some_and(|boot| boot.install.is_some()) {
+        return await_installation(host, booting, seen, now, means);
+    }
     let heard = Heard::of(host, &booting.claim);
     match seen.power {
         PowerState::Off if host.spec.online == Some(false) => Plan::WaitForConsumer,
@@ -364,7 +399,7 @@ fn proof(
     [Evidence::Image, Evidence::Override].into_iter().find(|evidence| shown(*evidence) && !may_improve)
 }
 
-fn has_passed(since: Timestamp, now: Timestamp, time: Duration) -> bool {
+pub(super) fn has_passed(since: Timestamp, now: Timestamp, time: Duration) -> bool {
     Duration::try_from(now.duration_since(since)).is_ok_and(|waited| waited >= time)
 }
 
@@ -411,6 +446,11 @@ fn begin_again(host: &PhysicalHost, booting: &Booting, delivery: Delivery) -> Pl
     if booting.tries < MOST_TRIES {
         return begin(host, delivery);
     }
+    lost_too_often(booting)
+}
+
+/// The BMC loses it again and again.
+pub(super) fn lost_too_often(booting: &Booting) -> Plan {
     Plan::Refuse(Trouble {
         reason: reasons::MEDIUM_LOST,
         message: format!(
@@ -426,6 +466,7 @@ fn shows(evidence: Evidence, heard: &Heard, seen: Seen) -> bool {
     match evidence {
         Evidence::Home => heard.has(Word::Home),
         Evidence::Node => heard.has(Word::Node),
+        Evidence::Installed => heard.has(Word::Restarting),
         Evidence::Configuration => heard.has(Word::Configuration),
         Evidence::Progress => seen.boot == Some(Boot::OperatingSystem),
         Evidence::Image => heard.has(Word::Image),
@@ -437,6 +478,10 @@ fn shows(evidence: Evidence, heard: &Heard, seen: Seen) -> bool {
 /// old boot that is still shown would be taken for the new one.
 #[must_use]
 pub fn believable(wanted: &Wanted, off_and_armed: Seen) -> Vec<Evidence> {
+    // What else boots is the agent, or what was on the disk before.
+    if wanted.installs {
+        return vec![Evidence::Installed];
+    }
     // Nothing less will do: it asks our server, or it is not what was wanted.
     if wanted.configuration == Some(Way::Url) {
         return vec![Evidence::Configuration];

@@ -38,7 +38,8 @@ fn planned(host: &PhysicalHost, seen: Seen, waited: i64) -> Plan {
 }
 
 const OFF: Means = Means { patience: PATIENCE, delivery: Delivery::Off };
-const ON: Means = Means { patience: PATIENCE, delivery: Delivery::On { url_length: 80 } };
+const ON: Means =
+    Means { patience: PATIENCE, delivery: Delivery::On { url_length: 80, agent: AgentBoot::None } };
 
 #[test]
 fn a_host_that_nobody_holds_is_watched() {
@@ -77,6 +78,7 @@ fn a_claim_is_begun_when_it_says_what_to_boot() {
         mode: BootMode::UEFI,
         parameters: None,
         configuration: None,
+        installs: false,
     };
     assert_eq!(begun(json!({})), Plan::Install(iso.clone()));
     assert_eq!(begun(json!({"online": true})), Plan::Install(iso));

@@ -5,8 +5,9 @@ use beskar7_api::{HostState, PhysicalHost, PhysicalHostStatus, annotations, cond
 use super::contact::{Contact, Trouble};
 use super::decide::Observed;
 use super::heard::{Heard, Word};
-use super::hold::{Evidence, Hold, Progress, consumer_is_missing};
+use super::hold::{Booting, Evidence, Hold, Progress, consumer_is_missing};
 use super::plan::{Plan, Sight};
+use crate::agent::Said;
 use crate::claim::Kept;
 use crate::conditions::{Finding, Truth, get};
 
@@ -184,11 +185,34 @@ fn provisioned(
         Progress::Booting(_) | Progress::NotBegun if trouble.is_some() => {
             trouble.map_or_else(|| not(reasons::PROVISIONING, ""), Trouble::finding)
         }
+        Progress::Booting(booting) if installs(host) => {
+            not(reasons::PROVISIONING, &being_installed(host, &booting))
+        }
         Progress::Booting(_) => not(reasons::PROVISIONING, on_its_way(&Heard::of(host, claim))),
         Progress::NotBegun if *plan == Plan::WaitForConsumer => {
             not(reasons::WAITING_FOR_BOOT_INFO, "Its consumer has not said what to boot, or wants it off")
         }
         Progress::NotBegun => not(reasons::PROVISIONING, "It is made ready to boot"),
+    }
+}
+
+fn installs(host: &PhysicalHost) -> bool {
+    host.spec.boot.as_ref().is_some_and(|boot| boot.install.is_some())
+}
+
+/// How far the agent has come.
+fn being_installed(host: &PhysicalHost, booting: &Booting) -> String {
+    let heard = Heard::of(host, &booting.claim);
+    if heard.has(Word::Restarting) {
+        return "Its image is installed, and it starts from its disk; its call, or its Node, is awaited"
+            .to_owned();
+    }
+    if heard.has(Word::Installed) {
+        return "Its image is installed; it is told to start from its disk".to_owned();
+    }
+    match Said::of(host, booting) {
+        Some(said) => format!("Its agent installs the image: {said}"),
+        None => "It was turned on; its agent has not asked what to do yet".to_owned(),
     }
 }
 
@@ -210,6 +234,7 @@ fn seen(status: &PhysicalHostStatus, sight: Option<Sight>) -> Finding {
     let known = [
         reasons::CALLED_HOME,
         reasons::NODE_SEEN,
+        reasons::IMAGE_INSTALLED,
         reasons::CONFIGURATION_READ,
         reasons::BOOT_PROGRESS_SEEN,
         reasons::IMAGE_READ,
@@ -218,7 +243,13 @@ fn seen(status: &PhysicalHostStatus, sight: Option<Sight>) -> Finding {
     ];
     let before = known.into_iter().find(|known| told.is_some_and(|told| told.reason == *known));
     let reason = sight.map(reason_of).or(before).unwrap_or(reasons::BOOT_SEEN);
-    Finding { truth: Truth::True, reason, message: String::new() }
+    let message = match reason {
+        reasons::IMAGE_INSTALLED => {
+            "Its image was written to its disk, and it was told to start from it. That it did was not seen"
+        }
+        _ => "",
+    };
+    Finding { truth: Truth::True, reason, message: message.to_owned() }
 }
 
 /// The word for a sight.
@@ -226,6 +257,7 @@ const fn reason_of(sight: Sight) -> &'static str {
     match sight {
         Sight::By(Evidence::Home) => reasons::CALLED_HOME,
         Sight::By(Evidence::Node) => reasons::NODE_SEEN,
+        Sight::By(Evidence::Installed) => reasons::IMAGE_INSTALLED,
         Sight::By(Evidence::Configuration) => reasons::CONFIGURATION_READ,
         Sight::By(Evidence::Progress) => reasons::BOOT_PROGRESS_SEEN,
         Sight::By(Evidence::Image) => reasons::IMAGE_READ,

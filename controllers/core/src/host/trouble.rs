@@ -2,7 +2,11 @@
 
 use beskar7_api::{PhysicalHost, conditions::host as reasons};
 
-use crate::conditions::{Truth, get};
+use super::hold::Progress;
+use crate::{
+    agent::{Said, Stage},
+    conditions::{Truth, get},
+};
 
 /// What is wrong with a host while it is provisioned or deprovisioned, in the word of its condition. Its sentence is not
 /// for everybody: it may speak of the BMC.
@@ -21,4 +25,13 @@ pub fn trouble(host: &PhysicalHost) -> Option<&str> {
     ];
     let provisioned = wrong(reasons::PROVISIONED)?;
     (!on_the_way.contains(&provisioned.reason.as_str())).then_some(provisioned.reason.as_str())
+}
+
+/// What the agent on the machine of a host said when it gave up. That speaks of the image and of disks, and of no BMC: who
+/// uses the host may read it.
+#[must_use]
+pub fn agents_words(host: &PhysicalHost) -> Option<String> {
+    let Progress::Booting(booting) = Progress::of(host, host.spec.claim_id.as_deref()?) else { return None };
+    let said = Said::of(host, &booting).filter(|said| said.stage() == Stage::Failed)?;
+    Some(format!("The agent on the machine could not install the image: {said}"))
 }

@@ -3,6 +3,7 @@
 use beskar7_api::{
     HostClaim, PhysicalHost, annotations,
     boot::{BootMethod, BootParameterMechanism, ImageFormat},
+    host_claim::HostImage,
     machine::OsFamily,
     physical_host::HostBoot,
 };
@@ -10,7 +11,8 @@ use beskar7_api::{
 use super::configuration::{Synced, names_configuration};
 use crate::{
     claim::{Instructions, kernel_name},
-    delivery::{Delivery, PLACEHOLDER},
+    delivery::{AgentBoot, Delivery, PLACEHOLDER},
+    disk_image,
     host::hold::{Progress, annotation},
     machine::{
         parameters::{self, BootstrapData},
@@ -30,6 +32,8 @@ pub enum Image<'a> {
     Kernel(&'a str, Option<&'a str>),
     /// An image in a registry that the host boots from the network.
     Registry(&'a str),
+    /// An image that is written to a disk of the host.
+    Disk(&'a HostImage),
     /// One that can't be brought onto a host, for this reason.
     NotUsable(&'static str),
 }
@@ -45,7 +49,7 @@ pub fn image(claim: &HostClaim) -> Image<'_> {
         Some(ImageFormat::Iso) if image.details.checksum.is_some() => Image::NotUsable(
             "The checksum of an ISO can't be verified, as a host reads it in parts: leave image.checksum out",
         ),
-        Some(ImageFormat::Iso) if !is_web(&image.url) => {
+        Some(ImageFormat::Iso) if !network_boot::is_web(&image.url) => {
             Image::NotUsable("An ISO is read from http:// or https:// only: give such a URL in image.url")
         }
         Some(ImageFormat::Iso) => Image::Iso(&image.url),
@@ -54,10 +58,11 @@ pub fn image(claim: &HostClaim) -> Image<'_> {
              it must be this very one",
         ),
         Some(ImageFormat::Oci) => Image::Registry(&image.url),
-        Some(ImageFormat::Raw | ImageFormat::Qcow2) => Image::NotUsable(
-            "Images of disks are not brought onto hosts by this version: use an ISO, with image.format iso, an image in a \
-             registry, or a kernel",
+        Some(ImageFormat::Raw | ImageFormat::Qcow2) if !network_boot::is_web(&image.url) => Image::NotUsable(
+            "An image of a disk is read from http:// or https:// only: give such a URL in image.url, or leave image.format out \
+             to boot from a registry",
         ),
+        Some(ImageFormat::Raw | ImageFormat::Qcow2) => Image::Disk(image),
         None => Image::NotUsable("What kind of image it is can't be told by its URL: set image.format"),
     }
 }
@@ -68,6 +73,7 @@ impl Image<'_> {
         match self {
             Self::Iso(name) | Self::Registry(name) => Some(name.to_owned()),
             Self::Kernel(kernel, initramfs) => Some(kernel_name(kernel, initramfs)),
+            Self::Disk(image) => Some(image.url.clone()),
             Self::None | Self::NotUsable(_) => None,
         }
     }
@@ -76,7 +82,7 @@ impl Image<'_> {
     fn is_from_network(self) -> bool {
         match self {
             Self::Kernel(..) | Self::Registry(_) => true,
-            Self::Iso(_) | Self::None | Self::NotUsable(_) => false,
+            Self::Iso(_) | Self::Disk(_) | Self::None | Self::NotUsable(_) => false,
         }
     }
 }
@@ -96,10 +102,6 @@ fn by_ending(url: &str) -> Option<ImageFormat> {
     }
 }
 
-fn is_web(url: &str) -> bool {
-    ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme))
-}
-
 /// What a claim's machine boots.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Order {
@@ -114,6 +116,9 @@ pub struct Order {
 /// # Errors
 /// It can't be carried out: why, and what to write instead.
 pub fn order(claim: &HostClaim, delivery: Delivery) -> Result<Order, String> {
+    if let Image::Disk(image) = image(claim) {
+        return to_disk(claim, image, delivery);
+    }
     let spec = &claim.spec;
     let says_where = spec.kernel_args.iter().any(|argument| argument.contains(PLACEHOLDER));
     if (names_configuration(claim) || says_where) && delivery == Delivery::Off {
@@ -154,7 +159,7 @@ pub fn order(claim: &HostClaim, delivery: Delivery) -> Result<Order, String> {
         initramfs: spec.initramfs.clone(),
         image: match image {
             Image::Registry(reference) => Some(reference.to_owned()),
-            Image::None | Image::Iso(_) | Image::Kernel(..) | Image::NotUsable(_) => None,
+            Image::None | Image::Iso(_) | Image::Kernel(..) | Image::Disk(_) | Image::NotUsable(_) => None,
         },
         ..HostBoot::default()
     };
@@ -172,6 +177,30 @@ pub fn order(claim: &HostClaim, delivery: Delivery) -> Result<Order, String> {
     }
     network_boot::bootable(&boot)?;
     Ok(Order { parameters_by: None, boot })
+}
+
+/// An image that the agent writes to a disk, with the configuration behind it.
+fn to_disk(claim: &HostClaim, image: &HostImage, delivery: Delivery) -> Result<Order, String> {
+    let spec = &claim.spec;
+    if delivery.agent() == AgentBoot::None {
+        return Err("Writing a disk image needs the agent, which the platform team has not turned on: use an ISO, an image in \
+                    a registry, or a kernel"
+            .to_owned());
+    }
+    if !spec.kernel_args.is_empty() {
+        return Err("kernelArgs can't be added to a disk image, which has its own: remove them".to_owned());
+    }
+    let install = disk_image::install(&image.url, Some(&image.details), None)?;
+    let volume = match names_configuration(claim) {
+        true => Some(disk_image::volume(spec.os_family, spec.ignition_ref.is_some(), spec.config_volume)?.0),
+        false => None,
+    };
+    let boot = disk_image::boot(install, volume, spec.boot_mode, delivery)?;
+    let parameters_by = match boot.method.is_from_network() {
+        true => None,
+        false => parameters_by(&boot, delivery),
+    };
+    Ok(Order { parameters_by, boot })
 }
 
 /// Whether there is what a family reads: only cloud-init makes something of metadata alone.
@@ -195,14 +224,22 @@ pub fn instructions(
         (Some(runs), _, ordered) => {
             let told = begun.and_then(|host| host.spec.boot.clone());
             let boot = told.or_else(|| ordered.ok().map(|order| order.boot));
-            let from_network = boot.as_ref().is_some_and(|boot| boot.method.is_from_network());
-            ((!from_network).then(|| runs.to_owned()), boot)
+            let has_iso =
+                boot.as_ref().is_none_or(|boot| !boot.method.is_from_network() && boot.install.is_none());
+            (has_iso.then(|| runs.to_owned()), boot)
         }
         (None, Image::Iso(url), Ok(order)) if may_boot => (Some(url.to_owned()), Some(order.boot)),
-        (None, Image::Kernel(..) | Image::Registry(_), Ok(order)) if may_boot => (None, Some(order.boot)),
+        (None, Image::Kernel(..) | Image::Registry(_) | Image::Disk(_), Ok(order)) if may_boot => {
+            (None, Some(order.boot))
+        }
         (
             None,
-            Image::Iso(_) | Image::Kernel(..) | Image::Registry(_) | Image::None | Image::NotUsable(_),
+            Image::Iso(_)
+            | Image::Kernel(..)
+            | Image::Registry(_)
+            | Image::Disk(_)
+            | Image::None
+            | Image::NotUsable(_),
             Ok(_) | Err(_),
         ) => (None, None),
     };
@@ -212,11 +249,12 @@ pub fn instructions(
 /// Whether what the machine was turned on for is not what the claim asks for any more: another image, or none. One that
 /// can't be booted is no reason to take off what runs.
 #[must_use]
-pub fn wants_another(claim: &HostClaim, host: &PhysicalHost) -> bool {
+pub fn wants_another(claim: &HostClaim, host: &PhysicalHost, delivery: Delivery) -> bool {
     has_begun(host)
         && match image(claim) {
+            Image::Disk(_) if order(claim, delivery).is_err() => false,
             // What nobody knows goes on running.
-            image @ (Image::Iso(_) | Image::Kernel(..) | Image::Registry(_)) => {
+            image @ (Image::Iso(_) | Image::Kernel(..) | Image::Registry(_) | Image::Disk(_)) => {
                 booted(host).is_some_and(|runs| Some(runs) != image.name().as_deref())
             }
             Image::None => true,

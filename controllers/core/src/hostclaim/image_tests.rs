@@ -19,12 +19,13 @@ fn the_format_tells_and_else_the_ending() {
         (json!({"url": ISO}), "iso"),
         (json!({"url": "https://images/OS.ISO?x=1.raw"}), "iso"),
         (json!({"url": "http://images/os", "format": "iso"}), "iso"),
-        (json!({"url": "http://images/os.iso", "format": "raw"}), "disks"),
-        (json!({"url": "http://images/os.qcow2", "checksum": "http://images/os.md5"}), "disks"),
-        (json!({"url": "http://images/os.raw.zst"}), "disks"),
-        (json!({"url": "http://images/os.img"}), "disks"),
+        (json!({"url": "http://images/os.iso", "format": "raw"}), "disk http"),
+        (json!({"url": "http://images/os.qcow2", "checksum": "http://images/os.md5"}), "disk http"),
+        (json!({"url": "http://images/os.raw.zst"}), "disk http"),
+        (json!({"url": "http://images/os.img"}), "disk http"),
         (json!({"url": "oci://images/os:1.0"}), "registry oci://images/os:1.0"),
         (json!({"url": "foo:latest", "format": "oci"}), "registry foo:latest"),
+        (json!({"url": "oci://images/os:1.0", "format": "qcow2"}), "http://"),
         (json!({"url": "oci://images/os:1.0", "checksum": "0123456789abcdef0123456789abcdef"}), "own digest"),
         (json!({"url": "http://images/os"}), "format"),
         (json!({"url": "http://images/v1.2"}), "format"),
@@ -35,6 +36,7 @@ fn the_format_tells_and_else_the_ending() {
             Image::Iso(_) => "iso".to_owned(),
             Image::Kernel(url, _) => format!("kernel {url}"),
             Image::Registry(reference) => format!("registry {reference}"),
+            Image::Disk(image) => format!("disk {}", image.url),
             Image::NotUsable(why) => why.to_owned(),
         };
         assert!(found.contains(expected), "{given}: {found}");
@@ -68,18 +70,77 @@ fn what_is_no_iso_boots_from_the_network() {
             (None, Some(name)),
             "{spec}"
         );
-        assert!(!wants_another(&with(spec.clone()), &runs));
+        assert!(!wants_another(&with(spec.clone()), &runs, ON));
         for other in
             [json!({"kernel": "http://x/k2"}), json!({"kernel": "http://x/k", "initramfs": "http://x/i2"})]
         {
-            assert!(wants_another(&with(other), &runs));
+            assert!(wants_another(&with(other), &runs, ON));
         }
     }
     let volume = json!({"image": {"url": "foo:1", "format": "oci"}, "userData": {"name": "u"}, "configVolume": "cidata"});
     assert!(order(&with(volume), ON).unwrap_err().contains("configVolume"));
 }
 
-const ON: Delivery = Delivery::On { url_length: 80 };
+const ON: Delivery = Delivery::On { url_length: 80, agent: AgentBoot::None };
+
+#[test]
+fn a_disk_image_is_written_by_the_agent_with_its_configuration_behind_it() {
+    let url = "http://images/os.qcow2";
+    let disk = |more: Value| {
+        let mut spec = json!({"image": {"url": url, "checksum": "http://images/os.md5"}, "online": true});
+        crate::claim::samples::merge(&mut spec, more);
+        with(spec)
+    };
+    for (agent, method) in
+        [(AgentBoot::VirtualMedia, BootMethod::VirtualMedia), (AgentBoot::Network, BootMethod::Ipxe)]
+    {
+        let on = Delivery::On { url_length: 80, agent };
+        let told = instructions(&disk(json!({})), Some(&host(json!({}))), &Synced::Yes, on);
+        assert_eq!((told.boot_iso_source.as_deref(), told.image().as_deref()), (None, Some(url)));
+        let boot = told.boot.unwrap();
+        assert_eq!(
+            (boot.method, boot.config_volume),
+            (method, None),
+            "there is nothing to configure it with"
+        );
+        let install = boot.install.clone().unwrap();
+        assert_eq!(
+            (install.image.as_str(), install.checksum.as_deref()),
+            (url, Some("http://images/os.md5"))
+        );
+        let by = order(&disk(json!({})), on).unwrap().parameters_by;
+        assert_eq!(by.is_some(), method == BootMethod::VirtualMedia, "the agent is told where to ask");
+        // What runs stays as it was told; another image is another claim.
+        let mut runs = host(json!({"spec": {"boot": boot}}));
+        let marks = [(annotations::PROVISIONED, "id".to_owned()), (annotations::IMAGE, format!("id {url}"))];
+        let marks = marks.map(|(key, value)| (key.to_owned(), value));
+        runs.metadata.annotations = Some(marks.into());
+        let again = instructions(&disk(json!({})), Some(&runs), &Synced::Yes, on);
+        assert_eq!((again.boot_iso_source.as_deref(), again.image().as_deref()), (None, Some(url)));
+        assert!(!wants_another(&disk(json!({})), &runs, on));
+        assert!(wants_another(&disk(json!({"image": {"url": "http://images/newer.raw"}})), &runs, on));
+        for (more, label) in [
+            (json!({"userData": {"name": "u"}}), "cidata"),
+            (json!({"metaData": {"name": "u"}}), "cidata"),
+            (json!({"userData": {"name": "u"}, "configVolume": "config-2"}), "config-2"),
+            (json!({"ignitionRef": {"name": "u"}}), "config-2"),
+            (json!({"userData": {"name": "u"}, "osFamily": "flatcar"}), "config-2"),
+        ] {
+            let boot = order(&disk(more.clone()), on).unwrap().boot;
+            assert_eq!(boot.config_volume.map(|volume| volume.label()), Some(label), "{more}");
+        }
+        for (more, why) in [
+            (json!({"kernelArgs": ["quiet"]}), "kernelArgs"),
+            (json!({"ignitionRef": {"name": "u"}, "configVolume": "cidata"}), "config-2"),
+        ] {
+            assert!(order(&disk(more), on).unwrap_err().contains(why), "{why}");
+        }
+    }
+    for delivery in [ON, Delivery::Off] {
+        let why = order(&disk(json!({})), delivery).unwrap_err();
+        assert!(why.contains("the platform team has not turned on"), "{why}");
+    }
+}
 
 #[test]
 fn a_host_boots_when_the_claim_is_online_and_has_an_image_and_its_configuration() {
@@ -197,9 +258,12 @@ fn what_was_begun_stays_until_another_image_is_wanted_that_can_be_booted() {
         let told = instructions(&claim, Some(&begun), &Synced::Yes, ON);
         assert_eq!(told.boot_iso_source.as_deref(), Some(ISO), "{spec}");
         assert_eq!(told.online, Some(claim.spec.online), "that it runs is another matter");
-        assert_eq!(wants_another(&claim, &begun), another, "{spec}");
+        assert_eq!(wants_another(&claim, &begun, ON), another, "{spec}");
     }
-    assert!(!wants_another(&with(json!({})), &host(json!({"spec": {"bootIsoSource": ISO}}))), "not begun");
+    assert!(
+        !wants_another(&with(json!({})), &host(json!({"spec": {"bootIsoSource": ISO}})), ON),
+        "not begun"
+    );
 }
 
 #[test]
@@ -218,7 +282,7 @@ fn what_people_write_into_a_host_installs_nothing_again() {
         (json!({mark: "id", record: "older http://images/older.iso"}), json!(ISO)),
     ] {
         let held = host(json!({"metadata": {"annotations": annotations}, "spec": {"bootIsoSource": source}}));
-        assert!(!wants_another(&claim, &held), "{annotations} {source}");
+        assert!(!wants_another(&claim, &held, ON), "{annotations} {source}");
         let told = instructions(&claim, Some(&held), &Synced::no("", ""), ON);
         assert_eq!(
             told.boot_iso_source.as_deref(),
@@ -230,6 +294,6 @@ fn what_people_write_into_a_host_installs_nothing_again() {
     let unknown = host(
         json!({"metadata": {"annotations": {mark: "id"}}, "spec": {"bootIsoSource": "http://mirror/os.iso"}}),
     );
-    assert!(!wants_another(&claim, &unknown), "nobody knows what it runs: it goes on");
-    assert!(wants_another(&with(json!({"online": true})), &unknown), "none is wanted, whatever it is");
+    assert!(!wants_another(&claim, &unknown, ON), "nobody knows what it runs: it goes on");
+    assert!(wants_another(&with(json!({"online": true})), &unknown, ON), "none is wanted, whatever it is");
 }

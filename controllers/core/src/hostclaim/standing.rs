@@ -1,8 +1,11 @@
 //! Where a claim stands, and in which words that is said. Nothing of a BMC is among them.
 
 use beskar7_api::{
-    HostClaim, HostClaimStatus, PhysicalHost, annotations, conditions, conditions::claim as reasons,
-    host_claim::ClaimPhase, physical_host::PowerState, reference::NamespacedReference,
+    HostClaim, HostClaimStatus, PhysicalHost, annotations, conditions,
+    conditions::{claim as reasons, host as host_reasons},
+    host_claim::ClaimPhase,
+    physical_host::PowerState,
+    reference::NamespacedReference,
 };
 use jiff::Timestamp;
 
@@ -14,6 +17,7 @@ use crate::{
     delivery::Delivery,
     events::{Event, Severity, changed},
     host::{
+        agents_words,
         hold::{Hold, Progress},
         trouble,
     },
@@ -109,7 +113,7 @@ pub fn decide(claim: &HostClaim, course: &Course<'_>, delivery: Delivery, now: T
     let findings = [
         (reasons::ASSOCIATION, association),
         (reasons::SYNCHRONIZATION, synchronization(claim, course, delivery)),
-        (reasons::PROVISIONED, provisioned(claim, course)),
+        (reasons::PROVISIONED, provisioned(claim, course, delivery)),
     ];
     set(&mut status.conditions, conditions::READY, &ready(&findings), generation, now);
     for (type_, finding) in &findings {
@@ -210,7 +214,7 @@ fn synchronization(claim: &HostClaim, course: &Course<'_>, delivery: Delivery) -
     }
 }
 
-fn provisioned(claim: &HostClaim, course: &Course<'_>) -> Finding {
+fn provisioned(claim: &HostClaim, course: &Course<'_>, delivery: Delivery) -> Finding {
     let Course::Held(host, ..) = course else { return no(reasons::NOT_ASSOCIATED, String::new()) };
     if let Hold::Leaving | Hold::Cleaned = Hold::of(host) {
         return trouble(host).map_or_else(
@@ -219,21 +223,32 @@ fn provisioned(claim: &HostClaim, course: &Course<'_>) -> Finding {
         );
     }
     let begun = host.spec.claim_id.as_deref().map(|claim| Progress::of(host, claim));
-    match (&begun, image(claim)) {
-        (Some(Progress::Seen), Image::NotUsable(why)) => {
+    match (&begun, not_usable(claim, delivery)) {
+        (Some(Progress::Seen), Some(why)) => {
             no(reasons::IMAGE_NOT_SUPPORTED, format!("{why}. Meanwhile the machine runs what it did"))
         }
-        (_, Image::NotUsable(why)) => no(reasons::IMAGE_NOT_SUPPORTED, why),
-        (Some(Progress::Seen), Image::Iso(_) | Image::Kernel(..) | Image::Registry(_) | Image::None) => {
-            yes(reasons::BOOTED)
-        }
-        (_, Image::Iso(_) | Image::Kernel(..) | Image::Registry(_) | Image::None) => match trouble(host) {
+        (_, Some(why)) => no(reasons::IMAGE_NOT_SUPPORTED, why),
+        (Some(Progress::Seen), None) => yes(reasons::BOOTED),
+        (_, None) => match trouble(host) {
+            Some(host_reasons::INSTALLATION_FAILED) => no(
+                reasons::HOST_ERROR,
+                agents_words(host).unwrap_or_else(|| host_error(host_reasons::INSTALLATION_FAILED).message),
+            ),
             Some(reason) => host_error(reason),
             None if matches!(begun, Some(Progress::Booting(_))) || told_to_boot(host).is_some() => {
                 no(reasons::PROVISIONING, String::new())
             }
             None => no(reasons::WAITING, String::new()),
         },
+    }
+}
+
+/// Why the image of a claim can't be brought onto a host, if it can't.
+fn not_usable(claim: &HostClaim, delivery: Delivery) -> Option<String> {
+    match image(claim) {
+        Image::NotUsable(why) => Some(why.to_owned()),
+        Image::Disk(_) => order(claim, delivery).err(),
+        Image::Iso(_) | Image::Kernel(..) | Image::Registry(_) | Image::None => None,
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
 use crate::conditions::get;
 
 const ISO: &str = "http://images/os.iso";
-const ON: Delivery = Delivery::On { url_length: 80 };
+const ON: Delivery = Delivery::On { url_length: 80, agent: crate::delivery::AgentBoot::None };
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{super::samples::claim, *};
 
-const ON: Delivery = Delivery::On { url_length: 80 };
+const ON: Delivery = Delivery::On { url_length: 80, agent: crate::delivery::AgentBoot::None };
 
 fn open(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(ToString::to_string).collect()

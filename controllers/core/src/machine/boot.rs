@@ -11,6 +11,7 @@ use super::parameters::{self, BootstrapData};
 use crate::{
     claim::Instructions,
     delivery::{Delivery, way},
+    disk_image::{self, Reads},
     network_boot,
 };
 
@@ -38,6 +39,8 @@ pub enum Form {
     Ignition,
     /// It reads what the bootstrap provider of its own system writes, and neither of the others.
     Own,
+    /// It finds it where Ignition does not look.
+    NoIgnition,
     /// Nobody knows but who wrote its kernel parameters, or made its image.
     Any,
 }
@@ -61,11 +64,7 @@ pub fn order(spec: &Beskar7MachineSpec, delivery: Delivery) -> Result<Order, Str
         ProvisioningMode::PXE => return from_network(spec, BootMethod::PXE, delivery),
         ProvisioningMode::Ipxe => return from_network(spec, BootMethod::Ipxe, delivery),
         ProvisioningMode::HTTPBoot => return from_network(spec, BootMethod::HTTPBoot, delivery),
-        ProvisioningMode::DiskImage => {
-            return Err("Writing a disk image needs the agent, which this version does not have: use \
-                        provisioningMode PreBakedISO, RemoteConfig or iPXE"
-                .to_owned());
-        }
+        ProvisioningMode::DiskImage => return to_disk(spec, delivery),
     };
     if spec.config_volume.is_some() && delivery == Delivery::Off {
         return Err(
@@ -109,6 +108,32 @@ fn from_network(spec: &Beskar7MachineSpec, method: BootMethod, delivery: Deliver
     Ok(Order {
         parameters_by: None,
         bootstrap: way(&boot).map(|_| form(spec)),
+        instructions: Instructions { boot_iso_source: None, boot: Some(boot), online: None },
+    })
+}
+
+/// An image that the agent writes to a disk, with the Machine's bootstrap data behind it.
+fn to_disk(spec: &Beskar7MachineSpec, delivery: Delivery) -> Result<Order, String> {
+    let Some(url) = &spec.image_url else {
+        return Err("imageURL is missing: give the URL of a disk image".to_owned());
+    };
+    let install = disk_image::install(url, spec.image.as_ref(), spec.root_device_hints.as_ref())?;
+    let (volume, reads) = disk_image::volume(spec.os_family, false, spec.config_volume)?;
+    let boot = disk_image::boot(install, Some(volume), spec.boot_mode, delivery)?;
+    let parameters_by = match boot.method.is_from_network() {
+        true => None,
+        false => parameters_by(&boot, delivery),
+    };
+    let form = match reads {
+        Reads::CloudConfig => Form::CloudConfig,
+        Reads::Ignition => Form::Ignition,
+        Reads::Own => Form::Own,
+        Reads::NoIgnition => Form::NoIgnition,
+        Reads::Anything => Form::Any,
+    };
+    Ok(Order {
+        parameters_by,
+        bootstrap: Some(form),
         instructions: Instructions { boot_iso_source: None, boot: Some(boot), online: None },
     })
 }

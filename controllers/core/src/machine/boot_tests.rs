@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-const ON: Delivery = Delivery::On { url_length: 80 };
+const ON: Delivery = Delivery::On { url_length: 80, agent: crate::delivery::AgentBoot::None };
 const ISO: &str = "https://x/y.iso";
 
 fn ordered(spec: Value, delivery: Delivery) -> Result<Order, String> {
@@ -108,6 +108,43 @@ fn a_machine_boots_from_the_network_in_three_ways() {
 }
 
 #[test]
+fn a_disk_image_is_written_by_the_agent_and_always_gets_its_bootstrap_data() {
+    use crate::delivery::AgentBoot;
+    let spec = |more: Value| {
+        let mut spec = json!({
+            "provisioningMode": "DiskImage", "imageURL": "http://x/y.qcow2", "image": {"format": "qcow2"},
+            "rootDeviceHints": {"model": "m"},
+        });
+        crate::claim::samples::merge(&mut spec, more);
+        spec
+    };
+    for (agent, method) in
+        [(AgentBoot::VirtualMedia, BootMethod::VirtualMedia), (AgentBoot::Network, BootMethod::Ipxe)]
+    {
+        let on = Delivery::On { url_length: 80, agent };
+        for (more, volume, form) in [
+            (json!({}), ConfigVolume::Cidata, Form::NoIgnition),
+            (json!({"configVolume": "config-2"}), ConfigVolume::Config2, Form::Any),
+            (json!({"osFamily": "ubuntu"}), ConfigVolume::Cidata, Form::CloudConfig),
+            (json!({"osFamily": "flatcar"}), ConfigVolume::Config2, Form::Ignition),
+            (json!({"osFamily": "talos"}), ConfigVolume::Cidata, Form::Own),
+        ] {
+            let order = ordered(spec(more.clone()), on).unwrap();
+            assert_eq!(
+                (boot_of(&order).config_volume, order.bootstrap),
+                (Some(volume), Some(form)),
+                "{more}"
+            );
+            assert_eq!(boot_of(&order).method, method);
+            assert_eq!(order.parameters_by.is_some(), method == BootMethod::VirtualMedia);
+            assert_eq!(order.instructions.image().as_deref(), Some("http://x/y.qcow2"));
+            let install = boot_of(&order).install.clone().unwrap();
+            assert_eq!(install.root_device_hints.and_then(|hints| hints.model).as_deref(), Some("m"));
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_carried_out_says_what_to_write_instead() {
     let remote = |more: Value| {
         let mut spec = json!({"provisioningMode": "RemoteConfig", "imageURL": ISO});
@@ -122,7 +159,16 @@ fn what_cannot_be_carried_out_says_what_to_write_instead() {
         (json!({"provisioningMode": "PXE"}), "Nothing to boot"),
         (json!({"provisioningMode": "iPXE", "imageURL": "http://x/os.efi", "bootMode": "Legacy"}), "UEFI"),
         (json!({"provisioningMode": "iPXE", "kernel": "http://x/k", "osFamily": "debian"}), "a preseed file"),
-        (json!({"provisioningMode": "DiskImage", "imageURL": ISO}), "PreBakedISO, RemoteConfig or iPXE"),
+        (
+            json!({"provisioningMode": "DiskImage", "imageURL": "http://x/y.raw"}),
+            "start the manager with --agent-iso, or with --agent-kernel and --agent-initramfs",
+        ),
+        (json!({"provisioningMode": "DiskImage"}), "imageURL is missing"),
+        (json!({"provisioningMode": "DiskImage", "imageURL": "oci://x/y"}), "http://"),
+        (
+            json!({"provisioningMode": "DiskImage", "imageURL": "http://x/y", "image": {"format": "iso"}}),
+            "raw or qcow2",
+        ),
         (remote(json!({})), "osFamily is missing"),
         (remote(json!({"osFamily": "debian"})), "Set configURL to a preseed file"),
         (remote(json!({"osFamily": "rhel"})), "Set configURL to a kickstart file"),

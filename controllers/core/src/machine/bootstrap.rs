@@ -70,7 +70,7 @@ impl BootstrapData {
     pub fn obstacle(&self, wanted: Option<Form>) -> Option<Obstacle> {
         let message = match (self, wanted) {
             (Self::NotWanted, None) | (Self::There(_), None) => return None,
-            (Self::NotWanted, Some(_)) => "The machine is to be given its Machine's bootstrap data, and the Machine has none (its dataSecretName is empty): set configURL".to_owned(),
+            (Self::NotWanted, Some(_)) => "The machine is to be given its Machine's bootstrap data, and the Machine has none (its dataSecretName is empty): give it some, or set configURL where the provisioningMode takes one".to_owned(),
             (Self::There(kind), Some(form)) => mismatch(*kind, form)?.to_owned(),
             (Self::Absent(name), _) => format!(
                 "The Secret {name} with the Machine's bootstrap data does not exist any more: delete the Machine, or restore the Secret"
@@ -90,12 +90,16 @@ fn mismatch(kind: Kind, form: Form) -> Option<&'static str> {
         (Form::Any, _)
         | (Form::CloudConfig, Kind::CloudConfig)
         | (Form::Ignition, Kind::Ignition)
+        | (Form::NoIgnition, Kind::CloudConfig | Kind::Unknown)
         | (Form::Own, Kind::Unknown) => None,
         (Form::CloudConfig, Kind::Ignition | Kind::Unknown) => Some(
             "The machine's osFamily reads cloud-config, and its Machine's bootstrap data does not begin as one: set format: cloud-config in its KubeadmConfig, choose another osFamily, or set configURL",
         ),
         (Form::Ignition, Kind::CloudConfig | Kind::Unknown) => Some(
             "The machine's osFamily reads Ignition, and its Machine's bootstrap data is not: set format: ignition in its KubeadmConfig, choose another osFamily, or set configURL",
+        ),
+        (Form::NoIgnition, Kind::Ignition) => Some(
+            "The machine's disk image finds its Machine's bootstrap data on a cidata volume, which Ignition does not read: set configVolume: config-2, and use an image that is made for OpenStack, or set format: cloud-config in its KubeadmConfig",
         ),
         (Form::Own, Kind::CloudConfig | Kind::Ignition) => Some(
             "The machine's osFamily reads only what its own bootstrap provider writes, and its Machine's bootstrap data is for another system: use that bootstrap provider, or set configURL",
@@ -163,12 +167,15 @@ mod tests {
             (Form::Ignition, Kind::Unknown, Some("format: ignition")),
             (Form::Own, Kind::Unknown, None),
             (Form::Own, Kind::CloudConfig, Some("its own bootstrap provider")),
+            (Form::NoIgnition, Kind::CloudConfig, None),
+            (Form::NoIgnition, Kind::Unknown, None),
+            (Form::NoIgnition, Kind::Ignition, Some("configVolume: config-2")),
         ] {
             let found = BootstrapData::There(kind).obstacle(Some(form)).map(|found| found.message);
             assert_eq!(found.is_some(), told.is_some(), "{form:?} {kind:?} {found:?}");
             assert!(found.is_none_or(|found| found.contains(told.unwrap())), "{form:?} {kind:?}");
         }
         let none = BootstrapData::NotWanted.obstacle(Some(Form::Any)).unwrap();
-        assert!(none.message.contains("set configURL"), "{none:?}");
+        assert!(none.message.contains("or set configURL"), "{none:?}");
     }
 }

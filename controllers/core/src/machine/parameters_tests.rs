@@ -3,7 +3,7 @@
 use super::*;
 
 const URL: &str = "http://10.0.0.1/c";
-const ON: Delivery = Delivery::On { url_length: 80 };
+const ON: Delivery = Delivery::On { url_length: 80, agent: crate::delivery::AgentBoot::None };
 
 /// With a boot server.
 fn parameters(family: OsFamily, url: Option<&str>, args: &[String]) -> Result<Vec<String>, ParameterError> {
@@ -162,7 +162,13 @@ fn what_cannot_work_is_refused_before_a_machine_boots() {
     let own = super::parameters(OsFamily::Other, None, &args(&["c={{configURL}}"]), Delivery::Off);
     assert_eq!(own, Err(ParameterError::NoBootServer(OsFamily::Other)));
     let of_length = |length: usize| {
-        super::parameters(OsFamily::Kairos, None, &[], Delivery::On { url_length: length }).map(|_| ())
+        super::parameters(
+            OsFamily::Kairos,
+            None,
+            &[],
+            Delivery::On { url_length: length, agent: crate::delivery::AgentBoot::None },
+        )
+        .map(|_| ())
     };
     assert_eq!(of_length(2047 - "config_url=/kairos".len()), Ok(()), "the URL counts as long as it will be");
     assert_eq!(of_length(2030), Err(ParameterError::Argument(ArgumentError::TooLong(2048))));

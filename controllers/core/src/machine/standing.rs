@@ -14,7 +14,7 @@ use crate::{
     claim::Obstacle,
     conditions::{Finding, Truth, get, set},
     events::{Event, Severity, changed},
-    host::{hold::Progress, trouble},
+    host::{agents_words, hold::Progress, trouble},
 };
 
 /// What became of a look at a machine.
@@ -256,6 +256,10 @@ fn ready(machine: &Beskar7Machine, course: &Course<'_>, associated: &Finding) ->
     }
     // Of what a BMC said nothing is repeated here: who owns the cluster may not know the BMC.
     match trouble(host) {
+        Some(host_reasons::INSTALLATION_FAILED) => {
+            let words = agents_words(host).unwrap_or_default();
+            not(reasons::PHYSICAL_HOST_ERROR, format!("PhysicalHost {}: {words}", name(host)))
+        }
         Some(reason) => not(
             reasons::PHYSICAL_HOST_ERROR,
             format!("PhysicalHost {} says {reason}: see its conditions", name(host)),

@@ -28,7 +28,9 @@ pub fn told(host: &PhysicalHost, claim: &str, heard_here: impl Fn(Word) -> bool)
     }
     // One that has not read its configuration has installed nothing: it may come again.
     let ends_with: &[Word] = match way(boot) {
-        Some(Way::Url | Way::Volume(_)) => &[Word::Configuration, Word::Home, Word::Node],
+        // The agent may begin anew as often as it must, until it is done.
+        Some(_) | None if boot.install.is_some() => &[Word::Installed, Word::Home, Word::Node],
+        Some(Way::Url | Way::Volume(_) | Way::Partition(_)) => &[Word::Configuration, Word::Home, Word::Node],
         None => &[Word::Image, Word::Configuration, Word::Home, Word::Node],
     };
     let heard = Heard::of(host, claim);
@@ -58,6 +60,8 @@ mod tests {
         let configured =
             json!({"method": "HTTPBoot", "kernel": "http://x/k", "kernelArgs": ["a={{configURL}}"]});
         let iso = json!({"method": "VirtualMedia"});
+        let disk =
+            json!({"method": "iPXE", "install": {"image": "http://x/y.raw"}, "configVolume": "cidata"});
         let begun = (BOOTING, "c 100 on");
         for (boot, marks, claim, expected) in [
             (&plain, vec![], "c", Told::Disk),
@@ -71,6 +75,10 @@ mod tests {
             (&configured, vec![begun, (HEARD, "c configuration=101")], "c", Told::Disk),
             (&configured, vec![begun, (HEARD, "c home=101")], "c", Told::Disk),
             (&iso, vec![begun], "c", Told::Disk),
+            (&disk, vec![begun, (HEARD, "c image=101")], "c", Told::Network),
+            (&disk, vec![begun, (HEARD, "c installed=101")], "c", Told::Disk),
+            (&disk, vec![begun, (HEARD, "c home=101")], "c", Told::Disk),
+            (&disk, vec![(PROVISIONED, "c")], "c", Told::Disk),
         ] {
             let host = with_annotations(host(with_boot(boot), json!(null)), &marks);
             assert_eq!(told(&host, claim, |_| false), expected, "{boot} {marks:?} {claim}");

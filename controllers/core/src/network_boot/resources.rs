@@ -2,12 +2,11 @@
 
 use beskar7_api::{
     DHCPReservationSpec, HostBootConfigurationSpec, HostClaim, PhysicalHost, conditions::host as reasons,
-    labels, physical_host::HostBoot, reference::LocalReference,
+    physical_host::HostBoot, reference::LocalReference,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::mac::boot_mac;
-use crate::{host::contact::Trouble, hostclaim::Part};
+use crate::{delivery::AgentBoot, host::contact::Trouble, hostclaim::Part};
 
 /// What stands for a claim's secret in the URL that its host boots from.
 pub const CAPABILITY: &str = "{{capability}}";
@@ -17,12 +16,39 @@ pub const CAPABILITY: &str = "{{capability}}";
 pub struct Resources {
     /// What it boots.
     pub configuration: HostBootConfigurationSpec,
-    /// What it is told when it asks.
-    pub reservation: DHCPReservationSpec,
+    /// What it is told when it asks, where it boots from the network.
+    pub reservation: Option<DHCPReservationSpec>,
 }
 
-/// What is made for a host that boots from the network. `tenants` is the claim that holds it, where a HostClaim does;
-/// `boots_from` the URL that its loader is given.
+/// Where the agent is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Agent {
+    /// The URL of its kernel, and that of its initial ramdisk.
+    pub kernel: Option<(String, String)>,
+    /// The URL of its ISO.
+    pub iso: Option<String>,
+}
+
+impl Agent {
+    /// How hosts start it. Where there are two ways, a BMC is told: that needs nothing of the network that hosts boot from.
+    #[must_use]
+    pub const fn boot(&self) -> AgentBoot {
+        match (&self.iso, &self.kernel) {
+            (Some(_), _) => AgentBoot::VirtualMedia,
+            (None, Some(_)) => AgentBoot::Network,
+            (None, None) => AgentBoot::None,
+        }
+    }
+}
+
+/// Whether something is made for a host that boots so: it fetches what it boots or installs from our server.
+#[must_use]
+pub fn needs_resources(boot: &HostBoot) -> bool {
+    boot.method.is_from_network() || boot.install.is_some()
+}
+
+/// What is made for a host that boots from the network, or whose disk the agent writes. `tenants` is the claim that holds
+/// it, where a HostClaim does; `boots_from` the URL that its loader is given.
 ///
 /// # Errors
 /// It is not known with which address it boots.
@@ -31,9 +57,38 @@ pub fn resources(
     boot: &HostBoot,
     tenants: Option<&HostClaim>,
     boots_from: &str,
+    agent: &Agent,
 ) -> Result<Resources, Trouble> {
+    let reservation = match boot.method.is_from_network() {
+        true => Some(reservation(host, boots_from)?),
+        false => None,
+    };
     let name = host.metadata.name.clone().unwrap_or_default();
-    let host_ref = LocalReference { name: name.clone() };
+    let copy = || Some(LocalReference { name: Part::UserData.copy(&name) });
+    let spec = tenants.map(|claim| &claim.spec);
+    let (kernel, initramfs, image) = match (&boot.install, boot.method.is_from_network()) {
+        (None, _) => (boot.kernel.clone(), boot.initramfs.clone(), boot.image.clone()),
+        (Some(_), true) => {
+            let (kernel, initramfs) = agent.kernel.clone().unzip();
+            (kernel, initramfs, None)
+        }
+        (Some(_), false) => (None, None, agent.iso.clone()),
+    };
+    let configuration = HostBootConfigurationSpec {
+        host_ref: LocalReference { name: name.clone() },
+        method: boot.method,
+        kernel,
+        initramfs,
+        kernel_args: boot.kernel_args.clone(),
+        image,
+        install: boot.install.clone(),
+        ignition_ref: spec.and_then(|spec| spec.ignition_ref.as_ref()).and_then(|_| copy()),
+        user_data: spec.and_then(|spec| spec.user_data.as_ref()).and_then(|_| copy()),
+    };
+    Ok(Resources { configuration, reservation })
+}
+
+fn reservation(host: &PhysicalHost, boots_from: &str) -> Result<DHCPReservationSpec, Trouble> {
     let Some(host_mac) = boot_mac(host) else {
         return Err(Trouble {
             reason: reasons::BOOT_MAC_UNKNOWN,
@@ -41,20 +96,9 @@ pub fn resources(
             passes: false,
         });
     };
-    let copy = || Some(LocalReference { name: Part::UserData.copy(&name) });
-    let spec = tenants.map(|claim| &claim.spec);
-    let configuration = HostBootConfigurationSpec {
-        host_ref: host_ref.clone(),
-        method: boot.method,
-        kernel: boot.kernel.clone(),
-        initramfs: boot.initramfs.clone(),
-        kernel_args: boot.kernel_args.clone(),
-        image: boot.image.clone(),
-        ignition_ref: spec.and_then(|spec| spec.ignition_ref.as_ref()).and_then(|_| copy()),
-        user_data: spec.and_then(|spec| spec.user_data.as_ref()).and_then(|_| copy()),
-    };
     let network = host.spec.boot_network.as_ref();
-    let reservation = DHCPReservationSpec {
+    let host_ref = LocalReference { name: host.metadata.name.clone().unwrap_or_default() };
+    Ok(DHCPReservationSpec {
         host_ref,
         host_mac,
         ip_address: network.map(|network| network.ip_address.clone()),
@@ -65,19 +109,7 @@ pub fn resources(
         hostname: host.spec.consumer_ref.as_ref().and_then(|consumer| consumer.name.clone()),
         lease_seconds: None,
         pxe_boot_parameters: Some(boots_from.to_owned()),
-    };
-    Ok(Resources { configuration, reservation })
-}
-
-/// Whether something was made for this host and this claim.
-#[must_use]
-pub fn belongs_to(object: &ObjectMeta, host: &PhysicalHost, claim: &str) -> bool {
-    let owners = object.owner_references.as_deref().unwrap_or_default();
-    let is_hosts = owners
-        .iter()
-        .any(|owner| owner.kind == "PhysicalHost" && Some(&owner.uid) == host.metadata.uid.as_ref());
-    let label = object.labels.as_ref().and_then(|labels| labels.get(labels::CLAIM_ID));
-    is_hosts && label.is_some_and(|label| label == claim)
+    })
 }
 
 #[cfg(test)]
@@ -99,7 +131,11 @@ mod tests {
             .unwrap()
         });
         let boot = host.spec.boot.clone().unwrap();
-        let made = resources(&host, &boot, claim.as_ref(), "http://b/c/{{capability}}/boot.ipxe")?;
+        let agent = Agent {
+            kernel: Some(("http://a/k".to_owned(), "http://a/i".to_owned())),
+            iso: Some("http://a/a.iso".to_owned()),
+        };
+        let made = resources(&host, &boot, claim.as_ref(), "http://b/c/{{capability}}/boot.ipxe", &agent)?;
         Ok(json!({"boot": made.configuration, "dhcp": made.reservation}))
     }
 
@@ -131,19 +167,39 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_for_another_claim_or_host_is_not_this_ones() {
-        let mut own = host(held(), json!(null));
-        own.metadata.uid = Some("u".to_owned());
-        let meta = |uid: &str, claim: &str| {
-            serde_json::from_value::<ObjectMeta>(json!({
-                "labels": {labels::CLAIM_ID: claim},
-                "ownerReferences": [{"apiVersion": "v1", "kind": "PhysicalHost", "name": "h", "uid": uid}],
-            }))
-            .unwrap()
-        };
-        assert!(belongs_to(&meta("u", "c"), &own, "c"));
-        assert!(!belongs_to(&meta("u", "old"), &own, "c"));
-        assert!(!belongs_to(&meta("older", "c"), &own, "c"));
-        assert!(!belongs_to(&ObjectMeta::default(), &own, "c"));
+    fn a_disk_image_is_written_by_the_agent_of_this_site() {
+        let install = json!({"image": "http://x/os.qcow2", "checksumType": "auto"});
+        let boot =
+            |method: &str| json!({"boot": {"method": method, "install": install, "kernelArgs": ["a"]}});
+        let found = made(boot("VirtualMedia"), None).unwrap();
+        assert_eq!(
+            found["boot"],
+            json!({"hostRef": {"name": "h"}, "method": "VirtualMedia", "image": "http://a/a.iso", "install": install,
+                   "kernelArgs": ["a"]})
+        );
+        assert_eq!(found["dhcp"], Value::Null, "it asks nobody for an address");
+        let mut network = boot("iPXE");
+        assert_eq!(made(network.clone(), None).unwrap_err().reason, "BootMACUnknown");
+        network["bootMACAddress"] = json!("52:54:00:00:00:01");
+        let found = made(network, None).unwrap();
+        assert_eq!(
+            (&found["boot"]["kernel"], &found["boot"]["initramfs"], &found["boot"]["image"]),
+            (&json!("http://a/k"), &json!("http://a/i"), &Value::Null)
+        );
+        assert_eq!(found["boot"]["install"], install);
+        assert_eq!(found["dhcp"]["hostMAC"], "52:54:00:00:00:01");
+    }
+
+    #[test]
+    fn the_agent_is_started_by_an_iso_where_there_is_one() {
+        let kernel = || Some((String::new(), String::new()));
+        for (kernel, iso, expected) in [
+            (None, None, AgentBoot::None),
+            (kernel(), None, AgentBoot::Network),
+            (None, Some(String::new()), AgentBoot::VirtualMedia),
+            (kernel(), Some(String::new()), AgentBoot::VirtualMedia),
+        ] {
+            assert_eq!(Agent { kernel, iso }.boot(), expected);
+        }
     }
 }

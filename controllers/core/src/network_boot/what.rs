@@ -35,6 +35,8 @@ pub enum What<'a> {
 pub fn what(spec: &HostBootConfigurationSpec) -> Result<Option<What<'_>>, String> {
     match spec.method {
         BootMethod::Disk => return Ok(None),
+        // The agent is in its drive; what it installs is looked at beside this.
+        BootMethod::VirtualMedia if spec.install.is_some() => return Ok(None),
         BootMethod::VirtualMedia => {
             return Err("A boot from virtual media is not served from here: it is written into the \
                         PhysicalHost (bootIsoSource)"
@@ -92,7 +94,8 @@ pub(crate) fn bootable(boot: &HostBoot) -> Result<(), String> {
     }
 }
 
-fn is_web(url: &str) -> bool {
+/// Whether it is a file behind a URL; else it is the reference of an image in a registry.
+pub(crate) fn is_web(url: &str) -> bool {
     url.starts_with("http://") || url.starts_with("https://")
 }
 
@@ -122,6 +125,10 @@ mod tests {
     fn what_is_fetched_follows_from_what_is_named() {
         for (spec, expected) in [
             (json!({"method": "Disk"}), "Ok(None)"),
+            (
+                json!({"method": "VirtualMedia", "image": "http://x/a.iso", "install": {"image": "http://x/y.raw"}}),
+                "Ok(None)",
+            ),
             (json!({"kernel": "http://x/k"}), "Ok(Some(Kernel { kernel: \"http://x/k\", initramfs: None }))"),
             (
                 json!({"kernel": "http://x/k", "initramfs": "http://x/i", "method": "PXE"}),

@@ -1,0 +1,157 @@
+//! What the agent says while it works, and when it is done.
+
+use serde::{Deserialize, Serialize};
+
+use crate::hardware::Inventory;
+
+/// How far an order is.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// The order's id.
+    pub order: String,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub state: State,
+    /// What the agent has logged since its last report, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub log: Vec<String>,
+}
+
+/// Where an order stands.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(tag = "state", rename_all = "camelCase")]
+pub enum State {
+    /// It is being carried out.
+    Running(Progress),
+    /// It was carried out.
+    Done(Outcome),
+    /// It was not, and trying the same again is of no use before something is changed.
+    Failed(Failure),
+}
+
+/// How far it is.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Progress {
+    /// What is done just now: "writing", "wiping".
+    pub step: String,
+    /// With which disk, if with one: `/dev/sda`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<String>,
+    /// Bytes that are done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done: Option<u64>,
+    /// Bytes in all, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+}
+
+/// What came of it.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// What the machine is made of.
+    Inspected(Box<Inventory>),
+    /// What became of each disk.
+    Cleaned(Vec<CleanedDisk>),
+    /// Where the image is.
+    Installed(Installed),
+    /// The machine goes down now.
+    GoingDown,
+}
+
+/// A disk that was wiped.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct CleanedDisk {
+    /// Its path: `/dev/sda`.
+    pub disk: String,
+    /// Its serial number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial_number: Option<String>,
+    /// How it was wiped.
+    pub method: Wiping,
+}
+
+/// How a disk was wiped.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum Wiping {
+    /// Its partition tables and signatures were written over.
+    Metadata,
+    /// The disk erased itself, by NVMe's format with secure erase, or sanitize.
+    Nvme,
+    /// The disk erased itself, by ATA's security commands.
+    Ata,
+    /// Every block was discarded, and reads as zeros.
+    Discarded,
+    /// Every block was written over with zeros.
+    Overwritten,
+}
+
+/// An image that was installed.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Installed {
+    /// The disk's path: `/dev/sda`.
+    pub disk: String,
+    /// Its serial number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial_number: Option<String>,
+    /// Bytes that were written.
+    pub written: u64,
+    /// Whether the image's bytes were compared with a checksum.
+    pub verified: bool,
+    /// The entry that firmware starts it by, where one was written: `Boot0007`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_entry: Option<String>,
+}
+
+/// Why it was not done.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Failure {
+    /// In which step: "writing".
+    pub step: String,
+    /// With which disk, if with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<String>,
+    /// What happened, and what to do.
+    pub message: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_reads_as_it_is_documented() {
+        let running =
+            Progress { step: "writing".into(), disk: Some("/dev/vda".into()), done: Some(5), total: Some(9) };
+        for (text, state) in [
+            (
+                r#"{"order":"1","state":"running","step":"writing","disk":"/dev/vda","done":5,"total":9}"#,
+                State::Running(running),
+            ),
+            (
+                r#"{"order":"1","state":"failed","step":"verifying","message":"why"}"#,
+                State::Failed(Failure { step: "verifying".into(), disk: None, message: "why".into() }),
+            ),
+            (
+                r#"{"order":"1","state":"done","installed":{"disk":"/dev/vda","written":7,"verified":true}}"#,
+                State::Done(Outcome::Installed(Installed {
+                    disk: "/dev/vda".into(),
+                    serial_number: None,
+                    written: 7,
+                    verified: true,
+                    boot_entry: None,
+                })),
+            ),
+        ] {
+            let report = Report { order: "1".into(), state, log: Vec::new() };
+            assert_eq!(serde_json::to_string(&report).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Report>(text).unwrap(), report);
+        }
+    }
+}

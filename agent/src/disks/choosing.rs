@@ -1,0 +1,107 @@
+//! Which disk an image goes to.
+
+use beskar7_agent_protocol::{
+    hardware::{Disk, DiskKind},
+    order::DiskHints,
+};
+
+use super::wwn;
+use crate::telling::Problem;
+
+const GIGABYTE: u64 = 1_000_000_000;
+
+/// The smallest disk that fits all hints and holds so many bytes; of several the first by path.
+///
+/// # Errors
+/// No disk fits. The text says of each why not.
+pub fn choose<'a>(disks: &'a [Disk], hints: &DiskHints, least_bytes: u64) -> Result<&'a Disk, Problem> {
+    let fitting = disks.iter().filter(|disk| misfit(disk, hints, least_bytes).is_none());
+    fitting.min_by_key(|disk| (disk.size_bytes, &disk.path)).ok_or_else(|| {
+        let reasons: Vec<String> = disks
+            .iter()
+            .filter_map(|disk| Some(format!("{} {}", disk.path, misfit(disk, hints, least_bytes)?)))
+            .collect();
+        let message = if reasons.is_empty() {
+            "the machine has no disk that the kernel has a driver for".to_owned()
+        } else {
+            format!("no disk fits: {}", reasons.join("; "))
+        };
+        Problem::new("choosing a disk", message)
+    })
+}
+
+/// Why a disk does not fit: the first reason, in the order in which people look for it.
+fn misfit(disk: &Disk, hints: &DiskHints, least_bytes: u64) -> Option<String> {
+    let least = hints.min_size_gigabytes.unwrap_or(0).saturating_mul(GIGABYTE).max(least_bytes);
+    wrong_name(disk, hints.device_name.as_deref())
+        .or_else(|| differs("SCSI address", disk.hctl.as_deref(), hints.hctl.as_deref(), same))
+        .or_else(|| {
+            differs("serial number", disk.serial_number.as_deref(), hints.serial_number.as_deref(), same)
+        })
+        .or_else(|| differs("WWN", disk.wwn.as_deref(), hints.wwn.as_deref(), wwn::is_meant))
+        .or_else(|| differs("vendor", disk.vendor.as_deref(), hints.vendor.as_deref(), within))
+        .or_else(|| differs("model", disk.model.as_deref(), hints.model.as_deref(), within))
+        .or_else(|| wrong_kind(disk.kind, hints.rotational))
+        .or_else(|| too_small(disk.size_bytes, least))
+        .or_else(|| disk.read_only.then(|| "is read-only".to_owned()))
+}
+
+fn wrong_name(disk: &Disk, wanted: Option<&str>) -> Option<String> {
+    let wanted = wanted?.trim();
+    let has_it = disk.path == wanted || disk.links.iter().any(|link| link == wanted);
+    (!has_it).then(|| format!("is not {wanted}"))
+}
+
+/// What a disk has, against what is wanted of it.
+fn differs(
+    what: &str,
+    has: Option<&str>,
+    wanted: Option<&str>,
+    fits: fn(wanted: &str, has: &str) -> bool,
+) -> Option<String> {
+    let wanted = wanted?;
+    match has {
+        None => Some(format!("does not tell its {what}")),
+        Some(has) if fits(wanted, has) => None,
+        Some(has) => Some(format!("has the {what} {has:?}, not {wanted:?}")),
+    }
+}
+
+fn same(wanted: &str, has: &str) -> bool {
+    wanted.trim().to_lowercase() == has.to_lowercase()
+}
+
+fn within(wanted: &str, has: &str) -> bool {
+    has.to_lowercase().contains(&wanted.trim().to_lowercase())
+}
+
+fn wrong_kind(kind: DiskKind, rotational: Option<bool>) -> Option<String> {
+    let spins = match kind {
+        DiskKind::Hdd => true,
+        DiskKind::Ssd | DiskKind::Nvme => false,
+    };
+    match (rotational?, spins) {
+        (true, false) => Some("is not rotational".into()),
+        (false, true) => Some("is rotational".into()),
+        (true, true) | (false, false) => None,
+    }
+}
+
+fn too_small(has: u64, least: u64) -> Option<String> {
+    let (short_has, short_least) = (size(has), size(least));
+    if has >= least {
+        None
+    } else if short_has == short_least {
+        Some(format!("with {has} bytes is smaller than {least} bytes"))
+    } else {
+        Some(format!("{short_has} is smaller than {short_least}"))
+    }
+}
+
+/// As it stands on the box.
+fn size(bytes: u64) -> String {
+    match bytes / GIGABYTE {
+        0 => format!("{} MB", bytes / 1_000_000),
+        gigabytes => format!("{gigabytes} GB"),
+    }
+}

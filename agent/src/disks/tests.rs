@@ -1,0 +1,2 @@
+mod choosing;
+mod finding;

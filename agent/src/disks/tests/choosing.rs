@@ -1,0 +1,95 @@
+use beskar7_agent_protocol::{
+    hardware::{Disk, DiskKind},
+    order::DiskHints,
+};
+
+use crate::disks::choose;
+
+const GB: u64 = 1_000_000_000;
+
+fn disk(path: &str, gigabytes: u64, kind: DiskKind) -> Disk {
+    Disk { path: path.into(), size_bytes: gigabytes * GB, kind, ..Disk::default() }
+}
+
+fn machine() -> Vec<Disk> {
+    vec![
+        Disk {
+            serial_number: Some("ZC1ABCDE".into()),
+            vendor: Some("ATA".into()),
+            model: Some("ST4000NM0035-1V4107".into()),
+            hctl: Some("1:0:0:0".into()),
+            wwn: Some("0x5000c500a1b2c3d4".into()),
+            links: vec!["/dev/disk/by-path/pci-0000:00:1f.2-ata-2".into()],
+            ..disk("/dev/sda", 4000, DiskKind::Hdd)
+        },
+        Disk { read_only: true, ..disk("/dev/sdb", 16, DiskKind::Ssd) },
+        disk("/dev/sdd", 480, DiskKind::Ssd),
+        disk("/dev/sdc", 480, DiskKind::Ssd),
+        disk("/dev/nvme0n1", 960, DiskKind::Nvme),
+    ]
+}
+
+fn hints() -> DiskHints {
+    DiskHints::default()
+}
+
+#[test]
+fn the_smallest_disk_that_fits_is_taken() {
+    for (hints, least, expected) in [
+        (hints(), 0, "/dev/sdc"),
+        (hints(), 481 * GB, "/dev/nvme0n1"),
+        (DiskHints { min_size_gigabytes: Some(960), ..hints() }, 0, "/dev/nvme0n1"),
+        (DiskHints { min_size_gigabytes: Some(100), ..hints() }, 961 * GB, "/dev/sda"),
+        (DiskHints { rotational: Some(true), ..hints() }, 0, "/dev/sda"),
+        (DiskHints { rotational: Some(false), ..hints() }, 0, "/dev/sdc"),
+        (DiskHints { device_name: Some("/dev/sdd".into()), ..hints() }, 0, "/dev/sdd"),
+        (
+            DiskHints { device_name: Some("/dev/disk/by-path/pci-0000:00:1f.2-ata-2".into()), ..hints() },
+            0,
+            "/dev/sda",
+        ),
+        (DiskHints { serial_number: Some("zc1abcde".into()), ..hints() }, 0, "/dev/sda"),
+        (DiskHints { wwn: Some("naa.5000C500A1B2C3D4".into()), ..hints() }, 0, "/dev/sda"),
+        (DiskHints { model: Some("st4000".into()), vendor: Some("ata".into()), ..hints() }, 0, "/dev/sda"),
+        (DiskHints { hctl: Some("1:0:0:0".into()), ..hints() }, 0, "/dev/sda"),
+    ] {
+        let disks = machine();
+        assert_eq!(choose(&disks, &hints, least).unwrap().path, expected, "{hints:?}");
+    }
+}
+
+#[test]
+fn who_gets_none_is_told_why_of_each() {
+    let disks = &machine()[..3];
+    for (hints, least, expected) in [
+        (
+            DiskHints { min_size_gigabytes: Some(5000), ..hints() },
+            0,
+            "no disk fits: /dev/sda 4000 GB is smaller than 5000 GB; /dev/sdb 16 GB is smaller than 5000 GB; /dev/sdd 480 GB is smaller than 5000 GB",
+        ),
+        (
+            DiskHints { rotational: Some(true), min_size_gigabytes: Some(4001), ..hints() },
+            0,
+            "no disk fits: /dev/sda 4000 GB is smaller than 4001 GB; /dev/sdb is not rotational; /dev/sdd is not rotational",
+        ),
+        (
+            DiskHints { rotational: Some(false), ..hints() },
+            480 * GB + 512,
+            "no disk fits: /dev/sda is rotational; /dev/sdb 16 GB is smaller than 480 GB; /dev/sdd with 480000000000 bytes is smaller than 480000000512 bytes",
+        ),
+        (
+            DiskHints { device_name: Some("/dev/sdb".into()), ..hints() },
+            0,
+            "no disk fits: /dev/sda is not /dev/sdb; /dev/sdb is read-only; /dev/sdd is not /dev/sdb",
+        ),
+        (
+            DiskHints { serial_number: Some("ZC1".into()), ..hints() },
+            0,
+            "no disk fits: /dev/sda has the serial number \"ZC1ABCDE\", not \"ZC1\"; /dev/sdb does not tell its serial number; /dev/sdd does not tell its serial number",
+        ),
+    ] {
+        assert_eq!(choose(disks, &hints, least).unwrap_err().message, expected, "{hints:?}");
+    }
+    let nothing = choose(&[], &hints(), 0).unwrap_err();
+    assert_eq!(nothing.message, "the machine has no disk that the kernel has a driver for");
+}

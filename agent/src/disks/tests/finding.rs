@@ -1,0 +1,214 @@
+use beskar7_agent_protocol::hardware::{Disk, DiskKind};
+
+use crate::{disks::all, fixture::Tree};
+
+const AHCI: &str = "pci0000:00/0000:00:1f.2/ata2/host1/target1:0:0/1:0:0:0";
+const RAID: &str = "pci0000:00/0000:00:03.0/0000:02:00.0/host4/target4:2:1/4:2:1:0";
+const SAS: &str = "pci0000:00/0000:03:00.0/host6/port-6:0/end_device-6:0/target6:0:0/6:0:0:0";
+const EXPANDED: &str =
+    "pci0000:00/0000:03:00.0/host6/port-6:1/expander-6:0/port-6:0:4/end_device-6:0:4/target6:0:4/6:0:4:0";
+
+fn only(tree: &Tree) -> Disk {
+    let mut disks = all(tree.root()).unwrap();
+    assert_eq!(disks.len(), 1, "{disks:?}");
+    disks.remove(0)
+}
+
+fn links(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| format!("/dev/disk/{name}")).collect()
+}
+
+/// A SCSI disk's directory.
+fn scsi(tree: &Tree, device: &str, name: &str, attributes: &[(&str, &str)]) {
+    tree.disk(
+        &format!("{device}/block/{name}"),
+        &format!("../../../{}", device.rsplit('/').next().unwrap()),
+        attributes,
+    );
+}
+
+#[test]
+fn a_sata_disk_tells_all_of_its_model() {
+    let tree = Tree::new();
+    scsi(
+        &tree,
+        AHCI,
+        "sda",
+        &[("queue/rotational", "1"), ("size", "7814037168"), ("queue/logical_block_size", "4096")],
+    );
+    let device = |name: &str| format!("sys/devices/{AHCI}/{name}");
+    let mut page = vec![0, 0x83, 0, 72, 0x02, 0x01, 0, 68];
+    page.extend(format!("{:8}{:40}{:>20}", "ATA", "ST4000NM0035-1V4107", "ZC1ABCDE").bytes());
+    tree.file(&device("vendor"), "ATA     \n").file(&device("model"), "ST4000NM0035-1V4\n");
+    tree.file(&device("vpd_pg83"), page).file(&device("vpd_pg80"), b"\0\x80\0\x14            ZC1ABCDE");
+    tree.file(&device("wwid"), "naa.5000c500a1b2c3d4\n");
+    tree.file("sys/devices/pci0000:00/0000:00:1f.2/ata2/ata_port/ata2/port_no", "2\n");
+    let expected = Disk {
+        path: "/dev/sda".into(),
+        links: links(&[
+            "by-path/pci-0000:00:1f.2-ata-2.0",
+            "by-path/pci-0000:00:1f.2-ata-2",
+            "by-id/wwn-0x5000c500a1b2c3d4",
+            "by-id/ata-ST4000NM0035-1V4107_ZC1ABCDE",
+        ]),
+        vendor: Some("ATA".into()),
+        model: Some("ST4000NM0035-1V4107".into()),
+        serial_number: Some("ZC1ABCDE".into()),
+        wwn: Some("0x5000c500a1b2c3d4".into()),
+        hctl: Some("1:0:0:0".into()),
+        size_bytes: 4_000_787_030_016,
+        sector_bytes: 4096,
+        kind: DiskKind::Hdd,
+        read_only: false,
+    };
+    assert_eq!(only(&tree), expected);
+}
+
+#[test]
+fn an_nvme_disk_is_named_by_its_namespace() {
+    let tree = Tree::new();
+    let controller = "pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme0";
+    let attributes = [("nsid", "1"), ("wwid", "eui.0025385b71b0b0c4"), ("queue/rotational", "0")];
+    tree.disk(&format!("{controller}/nvme0n1"), "../../nvme0", &attributes);
+    tree.file(&format!("sys/devices/{controller}/model"), "SAMSUNG MZVL2512HCJQ-00B00              \n");
+    tree.file(&format!("sys/devices/{controller}/serial"), "S675NX0R123456      \n");
+    let disk = only(&tree);
+    assert_eq!(disk.kind, DiskKind::Nvme);
+    assert_eq!(disk.model.as_deref(), Some("SAMSUNG MZVL2512HCJQ-00B00"));
+    assert_eq!(disk.serial_number.as_deref(), Some("S675NX0R123456"));
+    assert_eq!(disk.wwn.as_deref(), Some("eui.0025385b71b0b0c4"));
+    assert_eq!((disk.vendor, disk.hctl), (None, None));
+    assert_eq!(
+        disk.links,
+        links(&[
+            "by-path/pci-0000:01:00.0-nvme-1",
+            "by-id/nvme-eui.0025385b71b0b0c4",
+            "by-id/nvme-SAMSUNG_MZVL2512HCJQ-00B00_S675NX0R123456",
+            "by-id/nvme-SAMSUNG_MZVL2512HCJQ-00B00_S675NX0R123456_1",
+        ])
+    );
+}
+
+#[test]
+fn a_second_namespace_does_not_take_the_name_of_the_first() {
+    let tree = Tree::new();
+    let controller = "pci0000:00/0000:01:00.0/nvme/nvme0";
+    tree.disk(&format!("{controller}/nvme0n2"), "../../nvme0", &[("nsid", "2")]);
+    tree.file(&format!("sys/devices/{controller}/model"), "M")
+        .file(&format!("sys/devices/{controller}/serial"), "S");
+    assert_eq!(only(&tree).links, links(&["by-path/pci-0000:01:00.0-nvme-2", "by-id/nvme-M_S_2"]));
+}
+
+#[test]
+fn an_nvme_disk_with_two_paths_is_one_disk() {
+    let tree = Tree::new();
+    let subsystem = "virtual/nvme-subsystem/nvme-subsys0";
+    let controller = "pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme0";
+    tree.disk(&format!("{subsystem}/nvme0n1"), "../../nvme-subsys0", &[("nsid", "1")]);
+    tree.disk(&format!("{controller}/nvme0c0n1"), "../../nvme0", &[("hidden", "1")]);
+    tree.link(&format!("sys/devices/{subsystem}/nvme0"), &format!("../../../{controller}"));
+    let disk = only(&tree);
+    assert_eq!(disk.path, "/dev/nvme0n1");
+    assert_eq!(disk.links, links(&["by-path/pci-0000:01:00.0-nvme-1"]));
+}
+
+#[test]
+fn a_virtio_disk_is_named_by_its_serial_number() {
+    let tree = Tree::new();
+    tree.disk(
+        "pci0000:00/0000:00:04.0/virtio1/block/vda",
+        "../../../virtio1",
+        &[("serial", "root-disk"), ("ro", "1"), ("queue/rotational", "1")],
+    );
+    tree.file("sys/devices/pci0000:00/0000:00:04.0/virtio1/vendor", "0x1af4\n");
+    let disk = only(&tree);
+    assert!(disk.read_only);
+    assert_eq!((disk.vendor, disk.serial_number.as_deref()), (None, Some("root-disk")));
+    assert_eq!(
+        disk.links,
+        links(&["by-path/pci-0000:00:04.0", "by-path/virtio-pci-0000:00:04.0", "by-id/virtio-root-disk"])
+    );
+}
+
+#[test]
+fn scsi_disks_are_named_by_where_they_are() {
+    let usb = "pci0000:00/0000:00:14.0/usb1/1-1/1-1:1.0/host9/target9:0:0/9:0:0:0";
+    for (device, others, expected) in [
+        (RAID, vec![], vec!["by-path/pci-0000:02:00.0-scsi-0:2:1:0"]),
+        (
+            RAID,
+            vec![("sys/devices/pci0000:00/0000:00:03.0/0000:02:00.0/host3/x", "")],
+            vec!["by-path/pci-0000:02:00.0-scsi-1:2:1:0"],
+        ),
+        (
+            SAS,
+            vec![
+                ("sys/class/sas_port/port-6:0/num_phys", "1"),
+                ("sys/class/sas_device/end_device-6:0/phy_identifier", "3"),
+            ],
+            vec!["by-path/pci-0000:03:00.0-sas-phy3-lun-0"],
+        ),
+        (
+            SAS,
+            vec![
+                ("sys/class/sas_port/port-6:0/num_phys", "2"),
+                ("sys/class/sas_device/end_device-6:0/sas_address", "0x5000c500a1b2c3d5"),
+            ],
+            vec!["by-path/pci-0000:03:00.0-sas-0x5000c500a1b2c3d5-lun-0"],
+        ),
+        (
+            EXPANDED,
+            vec![
+                ("sys/class/sas_port/port-6:0:4/num_phys", "1"),
+                ("sys/class/sas_device/end_device-6:0:4/phy_identifier", "4"),
+                ("sys/class/sas_device/expander-6:0/sas_address", "0x500e004aaaaaaa1f"),
+            ],
+            vec!["by-path/pci-0000:03:00.0-sas-exp0x500e004aaaaaaa1f-phy4-lun-0"],
+        ),
+        (usb, vec![], vec![]),
+    ] {
+        let tree = Tree::new();
+        scsi(&tree, device, "sdb", &[]);
+        for (path, content) in others {
+            tree.file(path, content);
+        }
+        assert_eq!(only(&tree).links, links(&expected), "{device}");
+    }
+}
+
+#[test]
+fn a_scsi_disk_is_named_by_its_world_wide_name() {
+    let tree = Tree::new();
+    scsi(&tree, RAID, "sda", &[]);
+    tree.file(&format!("sys/devices/{RAID}/vendor"), "DELL    ")
+        .file(&format!("sys/devices/{RAID}/model"), "PERC H730 Mini");
+    tree.file(&format!("sys/devices/{RAID}/wwid"), "naa.6d0946600c3a4a002");
+    let disk = only(&tree);
+    assert_eq!((disk.vendor.as_deref(), disk.model.as_deref()), (Some("DELL"), Some("PERC H730 Mini")));
+    assert_eq!(disk.links[1..], links(&["by-id/wwn-0x6d0946600c3a4a002", "by-id/scsi-36d0946600c3a4a002"]));
+}
+
+#[test]
+fn what_is_no_disk_of_the_machine_is_left_out() {
+    let tree = Tree::new();
+    for name in ["loop0", "ram0", "zram0", "dm-0", "md127"] {
+        tree.disk(&format!("virtual/block/{name}"), "", &[]);
+    }
+    for (name, attributes) in [
+        ("sr0", vec![]),
+        ("fd0", vec![]),
+        ("mmcblk0boot0", vec![]),
+        ("sdx", vec![("removable", "1")]),
+        ("sdy", vec![("size", "0")]),
+    ] {
+        tree.disk(&format!("platform/{name}/block/{name}"), &format!("../../../{name}"), &attributes);
+    }
+    assert_eq!(all(tree.root()).unwrap(), []);
+    tree.disk("platform/mmc/block/mmcblk0", "../../../mmc", &[]);
+    assert_eq!(only(&tree).path, "/dev/mmcblk0");
+}
+
+#[test]
+fn a_machine_without_any_has_none() {
+    assert_eq!(all(Tree::new().root()).unwrap(), []);
+}

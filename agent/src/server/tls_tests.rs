@@ -1,0 +1,87 @@
+//! A server that is known by its CA, and clocks that are off.
+
+use std::sync::Arc;
+
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use super::client::tests::{limits, read};
+use super::*;
+use crate::fetching::{Fetch as _, FetchError};
+use crate::loopback::{Loopback, Reply};
+
+/// A server's end of TLS, with a certificate for these years by a CA; and that CA's certificate.
+fn with_tls(since: i32, until: i32) -> (Arc<ServerConfig>, rcgen::Certificate) {
+    let ca_key = rcgen::KeyPair::generate().unwrap();
+    let mut parameters = rcgen::CertificateParams::new(Vec::new()).unwrap();
+    parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let ca = parameters.self_signed(&ca_key).unwrap();
+    let issuer = rcgen::Issuer::new(parameters, ca_key);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut leaf = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    leaf.not_before = rcgen::date_time_ymd(since, 1, 1);
+    leaf.not_after = rcgen::date_time_ymd(until, 1, 1);
+    let leaf = leaf.signed_by(&key, &issuer).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let key = key.serialize_der().try_into().unwrap();
+    let config = config.with_no_client_auth().with_single_cert(vec![leaf.der().clone()], key).unwrap();
+    (Arc::new(config), ca)
+}
+
+fn fingerprint(certificate: &rcgen::Certificate) -> Fingerprint {
+    let digest = ring::digest::digest(&ring::digest::SHA256, certificate.der());
+    let text: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    text.parse().unwrap()
+}
+
+/// A server with this end of TLS, that gives this as its CA, and says this as the time.
+fn serve(config: &Arc<ServerConfig>, ca: &rcgen::Certificate, date: Option<&'static str>) -> Loopback {
+    let (config, pem) = (Arc::clone(config), ca.pem());
+    Loopback::behind(
+        move |_, request| {
+            let reply = match request.path.as_str() {
+                "/c/secret/agent/ca.pem" => Reply::new(200, pem.clone()),
+                _ => Reply::new(200, "image"),
+            };
+            date.into_iter().fold(reply, |reply, date| reply.with("Date", date))
+        },
+        move |stream| Box::new(StreamOwned::new(ServerConnection::new(Arc::clone(&config)).unwrap(), stream)),
+    )
+}
+
+#[test]
+fn only_a_server_of_the_ca_that_was_named_is_spoken_to() {
+    let (config, ca) = with_tls(2000, 2900);
+    let (_, other_ca) = with_tls(2000, 2900);
+    let good = serve(&config, &ca, None);
+    let server = Server::connect(good.url("https"), Some(fingerprint(&ca)), limits()).unwrap();
+    assert_eq!(read(server.open("image", 0)).unwrap(), b"image");
+    // The CA is not the one that was named.
+    let error =
+        Server::connect(good.url("https"), Some(fingerprint(&other_ca)), limits()).map(drop).unwrap_err();
+    assert!(matches!(error, ConnectError::Certificate(CertificateError::Another { .. })), "{error}");
+    // It is, but the server's certificate is not by it.
+    let pretending = serve(&config, &other_ca, None);
+    let server = Server::connect(pretending.url("https"), Some(fingerprint(&other_ca)), limits()).unwrap();
+    let error = server.open("image", 0).map(drop).unwrap_err();
+    assert!(matches!(&error, FetchError::Unreachable(text) if text.contains("certificate")), "{error}");
+    let error = Server::connect(good.url("https"), None, limits()).map(drop).unwrap_err();
+    assert!(matches!(error, ConnectError::NoCa), "{error}");
+}
+
+#[test]
+fn a_machine_whose_clock_is_off_believes_the_server() {
+    for (since, until, date, is_off, works) in [
+        (2890, 2900, Some("Sat, 01 Jan 2895 10:00:00 GMT"), true, true),
+        (2000, 2005, Some("Thu, 01 Jan 2004 10:00:00 GMT"), true, true),
+        (2890, 2900, Some("Thu, 01 Jan 2004 10:00:00 GMT"), true, false),
+        (2890, 2900, None, false, false),
+        (2000, 2900, Some("yesterday"), false, true),
+    ] {
+        let (config, ca) = with_tls(since, until);
+        let loopback = serve(&config, &ca, date);
+        let server = Server::connect(loopback.url("https"), Some(fingerprint(&ca)), limits()).unwrap();
+        assert_eq!(server.clock_is_off(), is_off, "{date:?}");
+        assert_eq!(read(server.open("image", 0)).is_ok(), works, "{since} {until} {date:?}");
+    }
+}

@@ -1,0 +1,66 @@
+//! What the agent does to the machine that it runs on.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+use beskar7_agent_device::block::reread_partitions;
+use beskar7_agent_protocol::hardware::{Disk, Inventory};
+use beskar7_agent_protocol::order::{Install, Thoroughness};
+use beskar7_agent_protocol::report::{CleanedDisk, Installed};
+
+use crate::boot_entry::Architecture;
+use crate::cleaning::{clean, machine::Machine};
+use crate::disks;
+use crate::fetching::Fetch;
+use crate::inspection::{Listening, inspect};
+use crate::installation::{Surroundings, install};
+use crate::target::{Device, DiskFile};
+use crate::telling::{Problem, Telling};
+use crate::work::Works;
+
+/// The machine that the agent runs on.
+pub struct Tasks {
+    /// Below which `/sys`, `/proc` and `/dev` are.
+    pub root: PathBuf,
+}
+
+impl Tasks {
+    fn path(&self, disk: &Disk) -> PathBuf {
+        self.root.join(disk.path.trim_start_matches('/'))
+    }
+
+    fn open(&self, disk: &Disk) -> io::Result<Box<dyn Device>> {
+        Ok(Box::new(DiskFile::open(&self.path(disk))?))
+    }
+
+    fn tell_kernel(&self, disk: &Disk) -> io::Result<()> {
+        reread_partitions(&File::open(self.path(disk))?).map_err(io::Error::other)
+    }
+}
+
+impl Works for Tasks {
+    fn inspect(&self, telling: &dyn Telling) -> Result<Inventory, Problem> {
+        inspect(&self.root, &Listening::new(Listening::USUAL), telling)
+    }
+
+    fn clean(&self, how: Thoroughness, telling: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem> {
+        clean(&disks::all(&self.root)?, how, &Machine::new(&self.root), telling)
+    }
+
+    fn install(
+        &self,
+        order: &Install,
+        fetch: &dyn Fetch,
+        telling: &dyn Telling,
+    ) -> Result<Installed, Problem> {
+        let surroundings = Surroundings {
+            choose: disks::choose,
+            open: &|disk| self.open(disk),
+            tell_kernel: &|disk| self.tell_kernel(disk),
+            variables: &self.root.join("sys/firmware/efi/efivars"),
+            architecture: Architecture::of(rustix::system::uname().machine().to_str().unwrap_or_default()),
+        };
+        install(order, &disks::all(&self.root)?, fetch, telling, &surroundings)
+    }
+}

@@ -1,0 +1,277 @@
+//! One order after the other.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use beskar7_agent_protocol::order::{Order, Task};
+use beskar7_agent_protocol::report::{Failure, Outcome, Report, State};
+
+use super::Works;
+use super::memory::most_used;
+use super::notes::{Notes, shown};
+use crate::fetching::FetchError;
+use crate::journal::Journal;
+use crate::server::{Asked, Server, Told, Trouble};
+use crate::telling::{Problem, Telling as _};
+
+/// What the kernel tells of this process.
+const STATUS: &str = "/proc/self/status";
+
+/// How long is waited in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pauses {
+    /// Until it is asked for an order again, where there was none.
+    pub between_orders: Duration,
+    /// Between two reports.
+    pub between_reports: Duration,
+    /// Until a server that refuses to talk is asked again.
+    pub after_refusal: Duration,
+    /// For how long a server may be away or refuse.
+    pub longest: Duration,
+}
+
+impl Default for Pauses {
+    fn default() -> Self {
+        Self {
+            between_orders: Duration::from_secs(5),
+            between_reports: Duration::from_secs(5),
+            after_refusal: Duration::from_secs(20),
+            longest: Duration::from_secs(3600),
+        }
+    }
+}
+
+/// How the machine goes down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Down {
+    /// It starts anew.
+    Reboot,
+    /// It is turned off.
+    PowerOff,
+}
+
+/// Why there is nothing more to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WorkError {
+    /// The server was away, or refused to talk, for too long.
+    #[error("nothing could be said to the boot server for {} minutes: {last}", longest.as_secs() / 60)]
+    Lost {
+        /// For how long.
+        longest: Duration,
+        /// What was last in the way.
+        last: FetchError,
+    },
+}
+
+/// What is needed for the work.
+pub struct Work<'a> {
+    /// Who gives orders, and hears reports.
+    pub server: &'a Server,
+    /// What can be done.
+    pub works: &'a dyn Works,
+    /// What is said.
+    pub journal: &'a Journal,
+    /// How long is waited in between.
+    pub pauses: Pauses,
+}
+
+/// An order that is done with, and what came of it.
+struct Finished {
+    id: String,
+    state: State,
+}
+
+/// What is on the screen.
+#[derive(Default)]
+struct Seen {
+    progress: String,
+    trouble: String,
+}
+
+impl Work<'_> {
+    /// Carries out one order after the other, until the machine is to go down.
+    ///
+    /// # Errors
+    /// The server was away for too long.
+    pub fn carry_on(&self) -> Result<Down, WorkError> {
+        let mut finished: Option<Finished> = None;
+        loop {
+            let order = match self.persistently(|| self.server.order())? {
+                Asked::Nothing => {
+                    std::thread::sleep(self.pauses.between_orders);
+                    continue;
+                }
+                Asked::Order(order) => order,
+                Asked::Unknown { id, why } => {
+                    finished = Some(self.not_understood(id, &why)?);
+                    continue;
+                }
+            };
+            match &finished {
+                // The server has forgotten that it was told, or another one answers that was not. Nothing is done twice.
+                Some(done) if done.id == order.id => {
+                    self.tell_end(&done.id, &done.state)?;
+                    std::thread::sleep(self.pauses.between_orders);
+                }
+                Some(_) | None => {
+                    if let Some(down) = self.take(&order, &mut finished)? {
+                        return Ok(down);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Carries an order out. What comes of it is how the machine goes down, if it is told to.
+    fn take(&self, order: &Order, finished: &mut Option<Finished>) -> Result<Option<Down>, WorkError> {
+        let (state, down) = match &order.task {
+            Task::Reboot => (State::Done(Outcome::GoingDown), Some(Down::Reboot)),
+            Task::PowerOff => (State::Done(Outcome::GoingDown), Some(Down::PowerOff)),
+            Task::Inspect => (self.reported(order, "inspecting"), None),
+            Task::Clean(_) => (self.reported(order, "cleaning"), None),
+            Task::Install(_) => (self.reported(order, "installing"), None),
+        };
+        // Also what nobody wants any more: the server knows by it that the disks are left alone now.
+        let told = self.tell_end(&order.id, &state)?;
+        *finished = Some(Finished { id: order.id.clone(), state });
+        match told {
+            Told::Taken => Ok(down),
+            Told::Unwanted => {
+                self.journal.say(&format!("order {} is not wanted any more", order.id));
+                Ok(None)
+            }
+        }
+    }
+
+    fn not_understood(&self, id: String, why: &str) -> Result<Finished, WorkError> {
+        let message =
+            format!("this agent does not understand its order: {why}. It may be older than the server");
+        self.journal.say(&format!("order {id}: {message}"));
+        let failure = Failure { step: "reading the order".to_owned(), disk: None, message };
+        let finished = Finished { id, state: State::Failed(failure) };
+        self.tell_end(&finished.id, &finished.state)?;
+        std::thread::sleep(self.pauses.between_orders);
+        Ok(finished)
+    }
+
+    /// Does it, while the server is told how far it is.
+    fn reported(&self, order: &Order, step: &str) -> State {
+        self.journal.say(&format!("order {}: {step}", order.id));
+        let notes = Notes::new(self.journal, step);
+        let result = std::thread::scope(|scope| {
+            let (ends, ended) = channel::<()>();
+            let notes = &notes;
+            let worker = scope.spawn(move || {
+                let _held_until_the_end = ends;
+                self.perform(&order.task, notes)
+            });
+            self.tell_until(&ended, order, notes);
+            worker.join().unwrap_or_else(|_panic| {
+                Err(Problem::new("working", "the agent itself has failed (a panic): its log says where"))
+            })
+        });
+        if let Some(most) = most_used(Path::new(STATUS)) {
+            self.journal.say(&format!("the agent has used at most {most} MB of memory"));
+        }
+        match result {
+            Ok(outcome) => {
+                self.journal.say(&format!("order {}: done", order.id));
+                State::Done(outcome)
+            }
+            Err(problem) => {
+                self.journal.say(&format!("order {}: failed: {problem}", order.id));
+                State::Failed(problem.into())
+            }
+        }
+    }
+
+    fn perform(&self, task: &Task, notes: &Notes<'_>) -> Result<Outcome, Problem> {
+        match task {
+            Task::Inspect => {
+                let inventory = self.works.inspect(notes)?;
+                Ok(Outcome::Inspected(Box::new(inventory)))
+            }
+            Task::Clean(clean) => self.works.clean(clean.how, notes).map(Outcome::Cleaned),
+            Task::Install(install) => self.works.install(install, self.server, notes).map(Outcome::Installed),
+            Task::Reboot | Task::PowerOff => Ok(Outcome::GoingDown),
+        }
+    }
+
+    /// Tells how far it is, now and then, until it ends. A report that does not arrive is no reason to stop: the next one
+    /// says more.
+    fn tell_until(&self, ended: &Receiver<()>, order: &Order, notes: &Notes<'_>) {
+        let mut seen = Seen::default();
+        loop {
+            let progress = notes.latest();
+            self.show_new(&mut seen.progress, shown(&progress));
+            if !notes.is_unwanted() {
+                let sent =
+                    self.tell(&order.id, State::Running(progress), |report| self.server.report_once(report));
+                match sent {
+                    Ok(Told::Taken) => seen.trouble.clear(),
+                    Ok(Told::Unwanted) => notes.forget(),
+                    Err(Trouble::Passing(why)) => self.show_new(&mut seen.trouble, why),
+                    Err(Trouble::Lasting(why)) => self.show_new(&mut seen.trouble, why.to_string()),
+                }
+            }
+            match ended.recv_timeout(self.pauses.between_reports) {
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    /// What stays the same is not shown again every few seconds.
+    fn show_new(&self, last: &mut String, text: String) {
+        if *last != text {
+            self.journal.show(&text);
+            *last = text;
+        }
+    }
+
+    /// Says what came of an order, until the server has taken it.
+    fn tell_end(&self, id: &str, state: &State) -> Result<Told, WorkError> {
+        self.persistently(|| self.tell(id, state.clone(), |report| self.server.report(report)))
+    }
+
+    /// Sends a report, with what was said since the last one that arrived.
+    fn tell<E>(
+        &self,
+        id: &str,
+        state: State,
+        send: impl FnOnce(&Report) -> Result<Told, E>,
+    ) -> Result<Told, E> {
+        let mut lines = self.journal.waiting();
+        let report = Report { order: id.to_owned(), state, log: std::mem::take(&mut lines.lines) };
+        let told = send(&report)?;
+        self.journal.told(&lines);
+        Ok(told)
+    }
+
+    /// Asks the server again and again, also where it refuses: whoever decided that may think better of it. Not for ever:
+    /// a machine that starts anew may be told to boot something else.
+    fn persistently<T>(&self, ask: impl Fn() -> Result<T, FetchError>) -> Result<T, WorkError> {
+        let since = Instant::now();
+        let mut said = String::new();
+        loop {
+            let last = match ask() {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            if since.elapsed() >= self.pauses.longest {
+                return Err(WorkError::Lost { longest: self.pauses.longest, last });
+            }
+            let text = last.to_string();
+            if text != said {
+                self.journal.say(&format!("{text}. Trying on"));
+                said = text;
+            }
+            std::thread::sleep(self.pauses.after_refusal);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "orders_tests.rs"]
+mod tests;

@@ -1,0 +1,258 @@
+//! Days of an agent, with a server of a test's own and work that is only played.
+
+use std::sync::{Arc, Mutex};
+
+use beskar7_agent_protocol::hardware::Inventory;
+use beskar7_agent_protocol::order::{Clean, Install, Thoroughness};
+use beskar7_agent_protocol::report::{CleanedDisk, Installed, Progress};
+
+use super::*;
+use crate::fetching::Fetch;
+use crate::loopback::{Loopback, Reply, Request};
+use crate::server::Limits;
+use crate::telling::Telling;
+
+const SOON: Duration = Duration::from_millis(1);
+
+fn pauses() -> Pauses {
+    Pauses { between_orders: SOON, between_reports: SOON, after_refusal: SOON, longest: Duration::ZERO }
+}
+
+fn limits() -> Limits {
+    crate::server::test_limits()
+}
+
+fn order(id: &str, task: Task) -> String {
+    serde_json::to_string(&Order { id: id.to_owned(), task }).unwrap()
+}
+
+/// What the server says to a report: by itself, and how often it came before.
+type Hearing = Box<dyn Fn(&Report) -> u16 + Send + Sync>;
+
+/// A server with these orders, one after the other (an empty one is none), and what it was told.
+struct Desk {
+    loopback: Loopback,
+    told: Arc<Mutex<Vec<Report>>>,
+}
+
+impl Desk {
+    fn new(orders: Vec<String>, hearing: Hearing) -> Self {
+        let orders = Mutex::new(orders.into_iter());
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let hears = Arc::clone(&told);
+        let loopback = Loopback::serve(move |_, request: &Request| match request.method.as_str() {
+            "GET" if request.path.ends_with("agent/order") => {
+                match orders.lock().unwrap().next().as_deref() {
+                    None | Some("") => Reply::new(204, ""),
+                    Some(order) => Reply::new(200, order),
+                }
+            }
+            "POST" => {
+                let report: Report = serde_json::from_str(&request.body).unwrap();
+                let status = hearing(&report);
+                hears.lock().unwrap().push(report);
+                Reply::new(status, "")
+            }
+            _ => Reply::new(200, "content of the image"),
+        });
+        Self { loopback, told }
+    }
+
+    fn carry_on(&self, works: &dyn Works) -> Result<Down, WorkError> {
+        let server = Server::connect(self.loopback.url("http"), None, limits()).unwrap();
+        let journal = Journal::new(Box::new(std::io::sink()), "");
+        Work { server: &server, works, journal: &journal, pauses: pauses() }.carry_on()
+    }
+
+    /// The reports, without those that say only that it goes on.
+    fn ends(&self) -> Vec<(String, State)> {
+        let told = self.told.lock().unwrap();
+        let ends = told.iter().filter(|report| !matches!(report.state, State::Running(_)));
+        ends.map(|report| (report.order.clone(), report.state.clone())).collect()
+    }
+}
+
+fn takes_all() -> Hearing {
+    Box::new(|_| 200)
+}
+
+/// Work that is only played.
+#[derive(Default)]
+struct Played {
+    done: Mutex<Vec<&'static str>>,
+}
+
+impl Works for Played {
+    fn inspect(&self, _: &dyn Telling) -> Result<Inventory, Problem> {
+        self.done.lock().unwrap().push("inspect");
+        Ok(Inventory { memory_bytes: 7, ..Inventory::default() })
+    }
+
+    fn clean(&self, how: Thoroughness, _: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem> {
+        self.done.lock().unwrap().push("clean");
+        match how {
+            Thoroughness::Metadata => Err(Problem::with_disk("wiping", "/dev/sda", "it is read-only")),
+            Thoroughness::Full => panic!("a mistake of ours"),
+        }
+    }
+
+    fn install(&self, order: &Install, fetch: &dyn Fetch, _: &dyn Telling) -> Result<Installed, Problem> {
+        self.done.lock().unwrap().push("install");
+        let mut text = String::new();
+        fetch.open(&order.image.path, 0).unwrap().body.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "content of the image");
+        let written = text.len() as u64;
+        Ok(Installed {
+            disk: "/dev/sda".into(),
+            serial_number: None,
+            written,
+            verified: false,
+            boot_entry: None,
+        })
+    }
+}
+
+fn install() -> Task {
+    let text = r#"{"image":{"path":"image","format":"auto"}}"#;
+    Task::Install(serde_json::from_str(text).unwrap())
+}
+
+#[test]
+fn one_order_after_the_other_is_carried_out_and_told() {
+    let wipe = |how| Task::Clean(Clean { how });
+    let orders = vec![
+        String::new(),
+        order("1", Task::Inspect),
+        order("2", wipe(Thoroughness::Metadata)),
+        order("3", wipe(Thoroughness::Full)),
+        r#"{"id":"4","task":"dance"}"#.to_owned(),
+        order("5", install()),
+        order("6", Task::PowerOff),
+    ];
+    let desk = Desk::new(orders, takes_all());
+    let works = Played::default();
+    assert_eq!(desk.carry_on(&works), Ok(Down::PowerOff));
+    assert_eq!(*works.done.lock().unwrap(), ["inspect", "clean", "clean", "install"]);
+    let ends = desk.ends();
+    let ids: Vec<&str> = ends.iter().map(|(id, _)| id.as_str()).collect();
+    assert_eq!(ids, ["1", "2", "3", "4", "5", "6"]);
+    let [inspected, wiped, panicked, danced, installed, down] = &ends[..] else { panic!("{ends:?}") };
+    assert!(
+        matches!(&inspected.1, State::Done(Outcome::Inspected(inventory)) if inventory.memory_bytes == 7)
+    );
+    assert!(matches!(&wiped.1, State::Failed(failure) if failure.disk.as_deref() == Some("/dev/sda")));
+    assert!(matches!(&panicked.1, State::Failed(failure) if failure.message.contains("the agent itself")));
+    assert!(matches!(&danced.1, State::Failed(failure) if failure.message.contains("dance")));
+    assert!(matches!(&installed.1, State::Done(Outcome::Installed(installed)) if installed.written == 20));
+    assert_eq!(down.1, State::Done(Outcome::GoingDown));
+    // What was said goes with the reports, once.
+    let told = desk.told.lock().unwrap();
+    let lines: Vec<&String> = told.iter().flat_map(|report| &report.log).collect();
+    assert_eq!(lines.iter().filter(|line| line.contains("order 1: done")).count(), 1, "{lines:?}");
+    assert!(matches!(&told[0].state, State::Running(progress) if progress.step == "inspecting"), "{told:?}");
+}
+
+#[test]
+fn an_order_that_comes_again_is_not_carried_out_again() {
+    let orders =
+        ["1", "1", "1"].map(|id| order(id, Task::Inspect)).into_iter().chain([order("2", Task::Reboot)]);
+    let desk = Desk::new(orders.collect(), takes_all());
+    let works = Played::default();
+    assert_eq!(desk.carry_on(&works), Ok(Down::Reboot));
+    assert_eq!(*works.done.lock().unwrap(), ["inspect"]);
+    let ends = desk.ends();
+    assert_eq!(
+        (ends.len(), &ends[0], &ends[1]),
+        (4, &ends[1], &ends[2]),
+        "but what came of it is told again"
+    );
+}
+
+#[test]
+fn an_end_is_told_until_the_server_has_it() {
+    let busy = Mutex::new(3);
+    let hearing: Hearing = Box::new(move |report| match report.state {
+        State::Running(_) => 500,
+        State::Done(_) | State::Failed(_) => {
+            let mut busy = busy.lock().unwrap();
+            *busy -= 1;
+            if *busy >= 0 { 503 } else { 200 }
+        }
+    });
+    let desk = Desk::new(vec![order("1", Task::Inspect), order("2", Task::Reboot)], hearing);
+    assert_eq!(desk.carry_on(&Played::default()), Ok(Down::Reboot));
+    let ids: Vec<String> = desk.ends().into_iter().map(|(id, _)| id).collect();
+    assert_eq!(ids, ["1", "1", "1", "1", "2"]);
+}
+
+#[test]
+fn who_is_not_wanted_to_go_down_stays_up() {
+    let hearing: Hearing = Box::new(|report| if report.order == "1" { 410 } else { 200 });
+    let desk = Desk::new(vec![order("1", Task::Reboot), order("2", Task::PowerOff)], hearing);
+    assert_eq!(desk.carry_on(&Played::default()), Ok(Down::PowerOff));
+}
+
+#[test]
+fn a_server_that_does_not_know_the_machine_is_left_in_the_end() {
+    let loopback = Loopback::serve(|_, _| Reply::new(404, ""));
+    let server = Server::connect(loopback.url("http"), None, limits()).unwrap();
+    let journal = Journal::new(Box::new(std::io::sink()), "");
+    let works = Played::default();
+    let work = Work { server: &server, works: &works, journal: &journal, pauses: pauses() };
+    let error = work.carry_on().unwrap_err();
+    assert!(matches!(error, WorkError::Lost { last: FetchError::Refused(_), .. }), "{error}");
+    assert!(!error.to_string().contains("secret"), "{error}");
+}
+
+/// Work that goes on until nobody wants it.
+struct Endless;
+
+impl Works for Endless {
+    fn inspect(&self, _: &dyn Telling) -> Result<Inventory, Problem> {
+        panic!("nobody asked")
+    }
+
+    fn clean(&self, _: Thoroughness, telling: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem> {
+        telling.log("wiping all");
+        for done in 0..=5 {
+            telling.progress(Progress { step: "wiping".into(), done: Some(done), ..Progress::default() });
+        }
+        // For the day on which nobody is told: then it ends, and too many reports were sent.
+        let begin = Instant::now();
+        while !telling.is_unwanted() && begin.elapsed() < Duration::from_secs(30) {
+            std::thread::yield_now();
+        }
+        Err(Problem::new("wiping", "it is not wanted any more"))
+    }
+
+    fn install(&self, _: &Install, _: &dyn Fetch, _: &dyn Telling) -> Result<Installed, Problem> {
+        panic!("nobody asked")
+    }
+}
+
+#[test]
+fn how_far_it_is_is_told_and_what_nobody_wants_is_left() {
+    // The first report of the last progress does not arrive; with the second one nobody wants it any more.
+    let last = Mutex::new(0);
+    let hearing: Hearing = Box::new(move |report| match &report.state {
+        State::Running(progress) if progress.done == Some(5) => {
+            let mut last = last.lock().unwrap();
+            *last += 1;
+            if *last == 1 { 503 } else { 410 }
+        }
+        State::Running(_) => 503,
+        State::Done(_) => 200,
+        State::Failed(_) => 410,
+    });
+    let task = Task::Clean(Clean { how: Thoroughness::Full });
+    let desk = Desk::new(vec![order("1", task), order("2", Task::Reboot)], hearing);
+    assert_eq!(desk.carry_on(&Endless), Ok(Down::Reboot));
+    let told = desk.told.lock().unwrap();
+    let progress = |report: &&Report| matches!(&report.state, State::Running(told) if told.done == Some(5));
+    let last: Vec<&Report> = told.iter().filter(progress).collect();
+    assert_eq!(last.len(), 2, "who was told so does not go on telling");
+    for report in last {
+        let told = report.log.iter().filter(|line| *line == "wiping all").count();
+        assert_eq!(told, 1, "what did not arrive is told again: {report:?}");
+    }
+}

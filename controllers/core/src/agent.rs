@@ -1,0 +1,14 @@
+//! The agent on a machine, seen from here: what it is told to do next, and what follows from what it says.
+//!
+//! All of it is worked out of the host as it is now. The agent may ask any replica, and ask again after a restart: the same
+//! order has the same name for as long as the machine was armed once.
+
+mod orders;
+mod reports;
+mod said;
+
+pub use self::{
+    orders::{Next, NotReady, install_id, next, restart_id},
+    reports::{Heard, hear},
+    said::{Said, Stage},
+};

@@ -1,0 +1,116 @@
+//! What the agent is told, by what stands on its host.
+
+use beskar7_api::annotations::{AGENT, BOOTING, HEARD, PAUSED, PROVISIONED};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::host::samples::{held, host, with_annotations};
+
+const BEGUN: (&str, &str) = (BOOTING, "c 100 on installed");
+
+fn to_install(boot: Value, hints: Value) -> Value {
+    let mut spec = held();
+    spec["boot"] = json!({"install": {"image": "http://x/y.qcow2", "format": "qcow2"}});
+    crate::claim::samples::merge(&mut spec["boot"], boot);
+    spec["rootDeviceHints"] = hints;
+    spec
+}
+
+fn configuration(state: &str, artifacts: Value) -> HostBootConfiguration {
+    serde_json::from_value(json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "HostBootConfiguration",
+        "metadata": {"name": "h", "generation": 1}, "spec": {"hostRef": {"name": "h"}},
+        "status": {"state": state, "observedGeneration": 1, "artifacts": artifacts},
+    }))
+    .unwrap()
+}
+
+fn ready(digest: Value) -> HostBootConfiguration {
+    configuration("Ready", json!([{"name": "kernel"}, {"name": "image", "pin": "p", "digest": digest}]))
+}
+
+fn told(
+    spec: Value,
+    marks: &[(&str, &str)],
+    found: Option<&HostBootConfiguration>,
+) -> Result<Value, NotReady> {
+    let host = with_annotations(host(spec, json!(null)), marks);
+    Ok(match next(&host, "c", found, |_| false)? {
+        Next::Nothing => Value::Null,
+        Next::Install(order) | Next::Restart(order) => serde_json::to_value(order).unwrap(),
+    })
+}
+
+#[test]
+fn it_installs_what_its_host_was_made_ready_for() {
+    let found = ready(json!("sha256:00ff"));
+    let spec = to_install(json!({"configVolume": "config-2"}), json!(null));
+    assert_eq!(
+        told(spec, &[(BOOTING, "c 100 try-3 on installed")], Some(&found)).unwrap(),
+        json!({
+            "id": "install-100-3", "task": "install", "disk": {},
+            "image": {"path": "image", "format": "qcow2", "checksum": {"algorithm": "sha256", "digest": "00ff"}},
+            "configuration": {"path": "volume/config-2.iso", "label": "config-2"},
+        })
+    );
+    let plain = told(
+        to_install(json!({"install": {"format": null}}), json!(null)),
+        &[BEGUN],
+        Some(&ready(json!(null))),
+    );
+    assert_eq!(plain.unwrap()["image"], json!({"path": "image", "format": "auto"}));
+}
+
+#[test]
+fn the_hosts_hints_hold_where_the_consumer_is_silent() {
+    let mine = json!({"install": {"rootDeviceHints": {"minSizeGigabytes": 100, "model": "mine"}}});
+    let theirs = json!({"deviceName": "/dev/sdb", "model": "theirs", "rotational": false});
+    let found = told(to_install(mine, theirs), &[BEGUN], Some(&ready(json!(null)))).unwrap();
+    assert_eq!(
+        found["disk"],
+        json!({"deviceName": "/dev/sdb", "model": "mine", "minSizeGigabytes": 100, "rotational": false})
+    );
+}
+
+#[test]
+fn what_it_is_told_follows_from_what_stands_on_its_host() {
+    let failed =
+        r#"{"claim": "c", "second": 1, "order": "install-100-1", "state": "failed", "message": "why"}"#;
+    let of_before = failed.replace("install-100-1", "install-90-1");
+    let restart = json!({"id": "restart-100-1", "task": "reboot"});
+    let found = ready(json!(null));
+    for (marks, expected) in [
+        (vec![], Some(Value::Null)),
+        (vec![BEGUN], None),
+        (vec![BEGUN, (AGENT, &of_before)], None),
+        (vec![BEGUN, (AGENT, failed)], Some(Value::Null)),
+        (vec![BEGUN, (HEARD, "c installed=101")], Some(restart.clone())),
+        (vec![BEGUN, (HEARD, "c installed=101 restarting=102")], Some(restart)),
+        (vec![BEGUN, (HEARD, "old installed=101")], None),
+        (vec![BEGUN, (PAUSED, "")], Some(Value::Null)),
+        (vec![(PROVISIONED, "c")], Some(Value::Null)),
+    ] {
+        let told = told(to_install(json!({}), json!(null)), &marks, Some(&found)).unwrap();
+        match expected {
+            Some(expected) => assert_eq!(told, expected, "{marks:?}"),
+            None => assert_eq!(told["id"], "install-100-1", "{marks:?}"),
+        }
+    }
+    let host = with_annotations(host(to_install(json!({}), json!(null)), json!(null)), &[BEGUN]);
+    let here = next(&host, "c", Some(&found), |word| word == Word::Installed);
+    assert!(matches!(here, Ok(Next::Restart(_))), "{here:?}");
+    assert_eq!(next(&host, "another", Some(&found), |_| false), Ok(Next::Nothing));
+    assert_eq!(told(held(), &[BEGUN], Some(&found)), Ok(Value::Null), "a host that boots something else");
+}
+
+#[test]
+fn nothing_is_installed_that_was_not_looked_at() {
+    for found in [
+        None,
+        Some(configuration("Pending", json!([{"name": "image"}]))),
+        Some(configuration("Error", json!([]))),
+        Some(configuration("Ready", json!([{"name": "kernel"}]))),
+    ] {
+        assert_eq!(told(to_install(json!({}), json!(null)), &[BEGUN], found.as_ref()), Err(NotReady));
+    }
+}

@@ -1,0 +1,258 @@
+//! What the agent said last, as it stands on its host.
+//!
+//! It is one annotation, in JSON, written by the replica that heard it. What is of another claim, or of an order before the
+//! last arming, says nothing.
+
+use std::{fmt, time::Duration};
+
+use beskar7_agent_protocol::report::{Failure, Installed, Progress};
+use beskar7_api::{PhysicalHost, annotations};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::orders::install_id;
+use crate::host::hold::{Booting, annotation};
+
+/// So many characters of a step's name are kept.
+const LONGEST_STEP: usize = 64;
+/// So many of a disk's.
+const LONGEST_DISK: usize = 128;
+/// So many of what it says.
+const LONGEST_MESSAGE: usize = 1024;
+
+/// What the agent said last.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Said {
+    claim: String,
+    second: i64,
+    order: String,
+    state: Stage,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    step: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    disk: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    done: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    total: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+/// How far an order is.
+#[derive(Serialize, Deserialize, Debug, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum Stage {
+    /// The agent has it.
+    Asked,
+    /// It is carried out.
+    Running,
+    /// The image is on its disk.
+    Installed,
+    /// It was given up.
+    Failed,
+}
+
+impl Said {
+    /// That it asked what to do.
+    #[must_use]
+    pub fn asked(booting: &Booting, now: Timestamp) -> Self {
+        Self {
+            claim: booting.claim.clone(),
+            second: now.as_second(),
+            order: install_id(booting),
+            state: Stage::Asked,
+            step: None,
+            disk: None,
+            done: None,
+            total: None,
+            message: None,
+        }
+    }
+
+    pub(super) fn running(booting: &Booting, progress: &Progress, now: Timestamp) -> Self {
+        Self {
+            state: Stage::Running,
+            step: Some(short(&progress.step, LONGEST_STEP)),
+            disk: progress.disk.as_deref().map(|disk| short(disk, LONGEST_DISK)),
+            done: progress.done,
+            total: progress.total,
+            ..Self::asked(booting, now)
+        }
+    }
+
+    pub(super) fn installed(booting: &Booting, installed: &Installed, now: Timestamp) -> Self {
+        Self {
+            state: Stage::Installed,
+            disk: Some(short(&installed.disk, LONGEST_DISK)),
+            done: Some(installed.written),
+            ..Self::asked(booting, now)
+        }
+    }
+
+    pub(super) fn failed(booting: &Booting, failure: &Failure, now: Timestamp) -> Self {
+        Self {
+            state: Stage::Failed,
+            step: Some(short(&failure.step, LONGEST_STEP)),
+            disk: failure.disk.as_deref().map(|disk| short(disk, LONGEST_DISK)),
+            message: Some(short(&failure.message, LONGEST_MESSAGE)),
+            ..Self::asked(booting, now)
+        }
+    }
+
+    /// What stands on a host, if it is about the order that its machine was armed for last.
+    #[must_use]
+    pub fn of(host: &PhysicalHost, booting: &Booting) -> Option<Self> {
+        let said: Self = serde_json::from_str(annotation(host, annotations::AGENT)?).ok()?;
+        (said.claim == booting.claim && said.order == install_id(booting)).then_some(said)
+    }
+
+    /// The mark of the machine that this was said of, where it is still the one that was armed for this order. `booting` finds
+    /// the mark of a claim.
+    #[must_use]
+    pub fn booting_of(&self, booting: impl FnOnce(&str) -> Option<Booting>) -> Option<Booting> {
+        booting(&self.claim).filter(|booting| install_id(booting) == self.order)
+    }
+
+    /// How far the order is.
+    #[must_use]
+    pub const fn stage(&self) -> Stage {
+        self.state
+    }
+
+    /// Whether this says something else than another, but for how many bytes are done.
+    #[must_use]
+    pub fn is_news_after(&self, before: &Self) -> bool {
+        let what = |said: &Self| (said.order.clone(), said.state, said.step.clone(), said.disk.clone());
+        what(self) != what(before)
+    }
+
+    /// Whether nothing was heard since for so long. A clock that was set back makes it wait longer, never shorter.
+    #[must_use]
+    pub fn is_older_than(&self, time: Duration, now: Timestamp) -> bool {
+        u64::try_from(now.as_second().saturating_sub(self.second))
+            .is_ok_and(|waited| waited >= time.as_secs())
+    }
+
+    /// As it stands on its host.
+    #[must_use]
+    pub fn to_annotation(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    fn percent(&self) -> Option<u64> {
+        let (done, total) = (u128::from(self.done?), u128::from(self.total.filter(|total| *total > 0)?));
+        u64::try_from(done.saturating_mul(100) / total).ok().map(|percent| percent.min(100))
+    }
+}
+
+/// In words: "writing /dev/vda, 41 %".
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let disk = self.disk.as_deref().map(|disk| format!(" {disk}")).unwrap_or_default();
+        let step = self.step.as_deref().unwrap_or("working");
+        match self.state {
+            Stage::Asked => f.write_str("it has its order"),
+            Stage::Installed => write!(f, "the image is on{disk}"),
+            Stage::Failed => {
+                write!(f, "{step}{disk}: {}", self.message.as_deref().unwrap_or("no reason given"))
+            }
+            Stage::Running => match (self.percent(), self.done) {
+                (Some(percent), _) => write!(f, "{step}{disk}, {percent} %"),
+                (None, Some(done)) => write!(f, "{step}{disk}, {} MiB", done >> 20),
+                (None, None) => write!(f, "{step}{disk}"),
+            },
+        }
+    }
+}
+
+/// One line of at most so many characters: it stands in conditions and events.
+fn short(text: &str, longest: usize) -> String {
+    let line = text.chars().map(|character| if character.is_control() { ' ' } else { character });
+    let mut short: String = line.take(longest).collect();
+    if text.chars().count() > longest {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::host::samples::{at, host, with_annotations};
+
+    fn booting() -> Booting {
+        Booting::parse("c 100 try-2 on installed").unwrap()
+    }
+
+    fn progress(step: &str, done: Option<u64>, total: Option<u64>) -> Progress {
+        Progress { step: step.to_owned(), disk: Some("/dev/vda".to_owned()), done, total }
+    }
+
+    #[test]
+    fn what_was_said_is_read_again_for_its_order_and_no_other() {
+        let said = Said::running(&booting(), &progress("writing", Some(5), Some(9)), at(120));
+        let text = said.to_annotation();
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&text).unwrap(),
+            json!({"claim": "c", "second": 120, "order": "install-100-2", "state": "running", "step": "writing",
+                   "disk": "/dev/vda", "done": 5, "total": 9})
+        );
+        let host = with_annotations(host(json!({}), json!(null)), &[(annotations::AGENT, &text)]);
+        assert_eq!(Said::of(&host, &booting()), Some(said));
+        for other in ["d 100 try-2", "c 101 try-2", "c 100"] {
+            assert_eq!(Said::of(&host, &Booting::parse(other).unwrap()), None, "{other}");
+        }
+        for text in ["", "{}", "moonlight", "{\"claim\": \"c\"}"] {
+            let host = with_annotations(host.clone(), &[(annotations::AGENT, text)]);
+            assert_eq!(Said::of(&host, &booting()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn people_read_how_far_it_is() {
+        let running =
+            |done, total| Said::running(&booting(), &progress("writing", done, total), at(1)).to_string();
+        for (done, total, expected) in [
+            (Some(41), Some(100), "writing /dev/vda, 41 %"),
+            (Some(u64::MAX), Some(u64::MAX), "writing /dev/vda, 100 %"),
+            (Some(9), Some(3), "writing /dev/vda, 100 %"),
+            (Some(3 << 20), None, "writing /dev/vda, 3 MiB"),
+            (Some(1), Some(0), "writing /dev/vda, 0 MiB"),
+            (None, None, "writing /dev/vda"),
+        ] {
+            assert_eq!(running(done, total), expected);
+        }
+        assert_eq!(Said::asked(&booting(), at(1)).to_string(), "it has its order");
+        let failure = Failure { step: "verifying".into(), disk: None, message: "one\ntwo\u{7}".into() };
+        assert_eq!(Said::failed(&booting(), &failure, at(1)).to_string(), "verifying: one two ");
+    }
+
+    #[test]
+    fn what_it_says_is_bounded() {
+        let long = "é".repeat(5000);
+        let failure = Failure { step: long.clone(), disk: Some(long.clone()), message: long };
+        let text = Said::failed(&booting(), &failure, at(1)).to_annotation();
+        assert!(text.chars().count() < 1500, "{}", text.chars().count());
+    }
+
+    #[test]
+    fn only_bytes_are_no_news() {
+        let of = |step: &str, done| Said::running(&booting(), &progress(step, Some(done), None), at(1));
+        assert!(!of("writing", 2).is_news_after(&of("writing", 1)));
+        assert!(of("verifying", 1).is_news_after(&of("writing", 1)));
+        assert!(of("writing", 1).is_news_after(&Said::asked(&booting(), at(1))));
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_makes_nobody_silent() {
+        let said = Said::asked(&booting(), at(1000));
+        let limit = Duration::from_secs(300);
+        for (now, expected) in [(500, false), (1000, false), (1299, false), (1300, true)] {
+            assert_eq!(said.is_older_than(limit, at(now)), expected, "{now}");
+        }
+    }
+}

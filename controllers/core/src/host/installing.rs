@@ -1,0 +1,137 @@
+//! A machine that the agent installs: what its silence, its words and its power mean.
+//!
+//! **What is half written is never started.** Until the agent has said that its image is on the disk, a machine that is
+//! found off is begun anew, with the agent; after that it is only turned on.
+
+use std::time::Duration;
+
+use beskar7_api::{PhysicalHost, conditions::host as reasons, physical_host::PowerState};
+use jiff::Timestamp;
+
+use super::{
+    contact::Trouble,
+    heard::{Heard, Word},
+    hold::{Booting, Evidence},
+    plan::{MOST_TRIES, Means, Plan, Seen, Sight, begin, has_passed, lost_too_often},
+};
+use crate::{
+    agent::{Said, Stage},
+    delivery::way,
+};
+
+/// An agent that says nothing for so long is not waited for any more: it reports while it works.
+const SILENT: Duration = Duration::from_secs(300);
+
+/// What follows for a machine that was turned on to be installed.
+pub(super) fn await_installation(
+    host: &PhysicalHost,
+    booting: Booting,
+    seen: Seen,
+    now: Timestamp,
+    means: Means,
+) -> Plan {
+    let heard = Heard::of(host, &booting.claim);
+    let said = Said::of(host, &booting);
+    let is_installed = heard.has(Word::Installed);
+    match seen.power {
+        PowerState::Off if host.spec.online == Some(false) => Plan::WaitForConsumer,
+        PowerState::Off if is_installed => Plan::TurnOn,
+        PowerState::Off => begin_anew(host, &booting, said.is_some(), means),
+        PowerState::On => {
+            let spoke = [(Word::Home, Evidence::Home), (Word::Node, Evidence::Node)];
+            if let Some((_, evidence)) = spoke.into_iter().find(|(word, _)| heard.has(*word)) {
+                return Plan::WriteSeen(Sight::By(evidence));
+            }
+            if is_installed {
+                return await_start(host, &heard, now, means);
+            }
+            await_agent(host, booting, said.as_ref(), seen, now, means)
+        }
+        PowerState::PoweringOn | PowerState::PoweringOff | PowerState::Paused | PowerState::Unknown => {
+            Plan::AwaitBoot
+        }
+    }
+}
+
+/// It is off, and not installed. Where it ran before, that is not tried for ever.
+fn begin_anew(host: &PhysicalHost, booting: &Booting, agent_spoke: bool, means: Means) -> Plan {
+    if booting.tries < MOST_TRIES || !(booting.on || agent_spoke) {
+        return begin(host, means.delivery);
+    }
+    refuse(
+        reasons::INSTALLATION_INTERRUPTED,
+        format!(
+            "The machine was off before its image was installed, {} times: look at its power and its console, or delete the machine or the claim that holds the host, so that another host is taken",
+            booting.tries
+        ),
+        false,
+    )
+}
+
+/// Its image is on its disk.
+fn await_start(host: &PhysicalHost, heard: &Heard, now: Timestamp, means: Means) -> Plan {
+    let Some(restarting) = heard.since(Word::Restarting) else {
+        let installed = heard.since(Word::Installed);
+        if installed.is_some_and(|installed| has_passed(installed, now, SILENT)) {
+            return refuse(
+                reasons::AGENT_SILENT,
+                "The agent has installed the image, and was not heard again: it did not ask what to do next. Turn the machine off by its BMC; it is then turned on, and starts from its disk".to_owned(),
+                true,
+            );
+        }
+        return Plan::AwaitBoot;
+    };
+    // Who is given a configuration calls home by it, or becomes a node: that is better than what the agent says.
+    let may_call = host.spec.boot.as_ref().and_then(way).is_some();
+    if may_call && !has_passed(restarting, now, means.patience) {
+        return Plan::AwaitBoot;
+    }
+    Plan::WriteSeen(Sight::By(Evidence::Installed))
+}
+
+/// The agent runs, or is to.
+fn await_agent(
+    host: &PhysicalHost,
+    booting: Booting,
+    said: Option<&Said>,
+    seen: Seen,
+    now: Timestamp,
+    means: Means,
+) -> Plan {
+    match said {
+        Some(said) if said.stage() == Stage::Failed => refuse(
+            reasons::INSTALLATION_FAILED,
+            format!(
+                "The agent could not install the image: {said}. Once that is put right, turn the machine off by its BMC, and it is begun anew; or delete the machine or the claim that holds the host"
+            ),
+            false,
+        ),
+        Some(said) if said.is_older_than(SILENT, now) => refuse(
+            reasons::AGENT_SILENT,
+            format!(
+                "The agent was not heard for more than {} minutes. Its last word: {said}. Look at the machine's console and network; turned off by its BMC, it is begun anew",
+                SILENT.as_secs() / 60
+            ),
+            true,
+        ),
+        Some(_) if booting.on => Plan::AwaitBoot,
+        Some(_) => Plan::NoteOn(booting.seen_on()),
+        None if booting.is_over(now, means.patience) => refuse(
+            reasons::AGENT_NOT_HEARD,
+            "The machine was turned on, and its agent has not asked what to do. Look at its console: whether it starts the agent, and whether its network reaches the boot server at --boot-url. Turned off by its BMC, it is begun anew".to_owned(),
+            true,
+        ),
+        None if seen.medium == Some(false) && booting.tries < MOST_TRIES => begin(host, means.delivery),
+        None if seen.medium == Some(false) => lost_too_often(&booting),
+        None if booting.on => Plan::AwaitBoot,
+        None => Plan::NoteOn(booting.seen_on()),
+    }
+}
+
+fn refuse(reason: &'static str, message: String, passes: bool) -> Plan {
+    Plan::Refuse(Trouble { reason, message, passes })
+}
+
+#[cfg(test)]
+#[path = "installing_tests.rs"]
+mod tests;

@@ -1,0 +1,162 @@
+//! Tables over what follows for a machine that is being installed.
+
+use beskar7_api::annotations::{AGENT, BOOTING, HEARD, PROVISIONED};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    delivery::{AgentBoot, Delivery},
+    host::{
+        plan::plan,
+        samples::{at, held, host, with_annotations},
+    },
+};
+
+const MEANS: Means = Means {
+    patience: Duration::from_secs(600),
+    delivery: Delivery::On { url_length: 80, agent: AgentBoot::VirtualMedia },
+};
+const BEGUN: &str = "c 100 on installed";
+const WRITING: &str = r#"{"claim": "c", "second": 200, "order": "install-100-1", "state": "running", "step": "writing", "disk": "/dev/vda", "done": 41, "total": 100}"#;
+const FAILED: &str = r#"{"claim": "c", "second": 200, "order": "install-100-1", "state": "failed", "step": "writing", "message": "it is full"}"#;
+
+fn spec(more: Value) -> Value {
+    let mut spec = held();
+    spec["bootIsoSource"] = json!(null);
+    spec["boot"] = json!({"method": "VirtualMedia", "install": {"image": "http://x/y.raw"}, "kernelArgs": ["u={{agentURL}}"]});
+    crate::claim::samples::merge(&mut spec, more);
+    spec
+}
+
+fn seen(power: PowerState, medium: Option<bool>) -> Seen {
+    Seen { power, armed: Some(false), boot: None, medium }
+}
+
+/// What is planned in this second, in one word.
+fn planned(more: Value, marks: &[(&str, &str)], seen: Seen, second: i64) -> String {
+    let host = with_annotations(host(spec(more), json!(null)), marks);
+    match plan(&host, seen, at(second), MEANS) {
+        Plan::Refuse(trouble) => trouble.reason.to_owned(),
+        Plan::Install(wanted) => format!("Install {:?}", wanted.method),
+        Plan::NoteOn(booting) => format!("NoteOn {booting}"),
+        other @ (Plan::Watch
+        | Plan::WaitForConsumer
+        | Plan::TurnOn
+        | Plan::AwaitBoot
+        | Plan::WriteSeen(_)
+        | Plan::Power(_)
+        | Plan::Restart(_)
+        | Plan::NoteRestarted(_)
+        | Plan::Deprovision
+        | Plan::ClearClaim
+        | Plan::HandOver
+        | Plan::LetGo(_)) => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_machine_that_is_off_before_it_is_installed_is_begun_anew() {
+    let off = seen(PowerState::Off, None);
+    for (marks, expected) in [
+        (vec![], "Install VirtualMedia"),
+        (vec![(BOOTING, "c 100 installed")], "Install VirtualMedia"),
+        (vec![(BOOTING, BEGUN)], "Install VirtualMedia"),
+        (vec![(BOOTING, BEGUN), (AGENT, WRITING)], "Install VirtualMedia"),
+        (vec![(BOOTING, BEGUN), (AGENT, FAILED)], "Install VirtualMedia"),
+        // Not for ever where it ran; one that never had power is tried on.
+        (vec![(BOOTING, "c 100 try-5 on installed")], "InstallationInterrupted"),
+        (vec![(BOOTING, "c 100 try-9 installed")], "Install VirtualMedia"),
+        // What is written starts.
+        (vec![(BOOTING, BEGUN), (HEARD, "c installed=300")], "TurnOn"),
+        (vec![(BOOTING, BEGUN), (HEARD, "c installed=300 restarting=301")], "TurnOn"),
+        (vec![(BOOTING, BEGUN), (HEARD, "old installed=300")], "Install VirtualMedia"),
+        (vec![(PROVISIONED, "c")], "Watch"),
+    ] {
+        assert_eq!(planned(json!({}), &marks, off, 400), expected, "{marks:?}");
+    }
+    assert_eq!(planned(json!({"online": false}), &[(BOOTING, BEGUN)], off, 400), "WaitForConsumer");
+}
+
+#[test]
+fn what_the_agent_says_decides_while_the_machine_runs() {
+    let on = seen(PowerState::On, None);
+    for (marks, second, expected) in [
+        (vec![(BOOTING, "c 100 installed")], 150, "NoteOn c 100 on installed"),
+        (vec![(BOOTING, "c 100 installed"), (AGENT, WRITING)], 210, "NoteOn c 100 on installed"),
+        (vec![(BOOTING, BEGUN)], 699, "AwaitBoot"),
+        (vec![(BOOTING, BEGUN)], 700, "AgentNotHeard"),
+        (vec![(BOOTING, BEGUN), (AGENT, WRITING)], 499, "AwaitBoot"),
+        (vec![(BOOTING, BEGUN), (AGENT, WRITING)], 500, "AgentSilent"),
+        (vec![(BOOTING, BEGUN), (AGENT, FAILED)], 210, "InstallationFailed"),
+        // Of an arming before this one.
+        (vec![(BOOTING, "c 150 on installed"), (AGENT, FAILED)], 210, "AwaitBoot"),
+        (vec![(BOOTING, BEGUN), (AGENT, WRITING), (HEARD, "c installed=600")], 899, "AwaitBoot"),
+        (vec![(BOOTING, BEGUN), (AGENT, WRITING), (HEARD, "c installed=600")], 900, "AgentSilent"),
+    ] {
+        assert_eq!(planned(json!({}), &marks, on, second), expected, "{marks:?} {second}");
+    }
+}
+
+#[test]
+fn an_installed_machine_counts_by_its_call_and_else_by_what_the_agent_said() {
+    let on = seen(PowerState::On, None);
+    let configured = json!({"boot": {"configVolume": "cidata"}});
+    for (more, heard, second, expected) in [
+        (json!({}), "c installed=300 restarting=301", 302, "WriteSeen(By(Installed))"),
+        (configured.clone(), "c installed=300 restarting=301", 900, "AwaitBoot"),
+        (configured.clone(), "c installed=300 restarting=301", 901, "WriteSeen(By(Installed))"),
+        (configured.clone(), "c installed=300 restarting=301 home=302", 302, "WriteSeen(By(Home))"),
+        (configured, "c installed=300 node=302", 302, "WriteSeen(By(Node))"),
+    ] {
+        let marks = [(BOOTING, BEGUN), (HEARD, heard)];
+        assert_eq!(planned(more.clone(), &marks, on, second), expected, "{more} {heard}");
+    }
+}
+
+#[test]
+fn a_medium_that_was_lost_before_the_agent_spoke_is_put_back() {
+    let without = seen(PowerState::On, Some(false));
+    for (marks, expected) in [
+        (vec![(BOOTING, BEGUN)], "Install VirtualMedia"),
+        (vec![(BOOTING, "c 100 try-5 on installed")], "MediumLost"),
+        (vec![(BOOTING, BEGUN), (AGENT, WRITING)], "AwaitBoot"),
+    ] {
+        assert_eq!(planned(json!({}), &marks, without, 210), expected, "{marks:?}");
+    }
+}
+
+#[test]
+fn without_an_agent_nothing_is_booted() {
+    for (method, agent, expected) in [
+        ("VirtualMedia", AgentBoot::None, Some("--agent-iso")),
+        ("VirtualMedia", AgentBoot::Network, Some("--agent-iso")),
+        ("iPXE", AgentBoot::VirtualMedia, Some("--agent-kernel")),
+        ("Disk", AgentBoot::Network, Some("another method")),
+        ("iPXE", AgentBoot::Network, None),
+        ("VirtualMedia", AgentBoot::VirtualMedia, None),
+    ] {
+        let host = host(spec(json!({"boot": {"method": method, "kernelArgs": []}})), json!(null));
+        let means = Means { delivery: Delivery::On { url_length: 80, agent }, ..MEANS };
+        match (plan(&host, seen(PowerState::Off, None), at(0), means), expected) {
+            (Plan::Install(wanted), None) => assert!(wanted.installs && wanted.image.is_none(), "{wanted:?}"),
+            (Plan::Refuse(trouble), Some(told)) => {
+                assert_eq!(trouble.reason, "AgentNotAvailable");
+                assert!(trouble.message.contains(told), "{}", trouble.message);
+            }
+            (found, expected) => panic!("{method} {agent:?}: {found:?}, and not {expected:?}"),
+        }
+    }
+}
+
+#[test]
+fn people_read_what_the_agent_said_and_what_to_do() {
+    let on = seen(PowerState::On, None);
+    let message = |marks: &[(&str, &str)], second| {
+        let host = with_annotations(host(spec(json!({})), json!(null)), marks);
+        plan(&host, on, at(second), MEANS).refusal().map(|trouble| trouble.message.clone()).unwrap()
+    };
+    let failed = message(&[(BOOTING, BEGUN), (AGENT, FAILED)], 210);
+    assert!(failed.contains("writing: it is full") && failed.contains("turn the machine off"), "{failed}");
+    let silent = message(&[(BOOTING, BEGUN), (AGENT, WRITING)], 500);
+    assert!(silent.contains("writing /dev/vda, 41 %"), "{silent}");
+}

@@ -1,0 +1,143 @@
+//! The desk's window for agents: what they are told to do, and what becomes of what they say.
+
+use std::sync::Arc;
+
+use beskar7_agent_protocol::{
+    order::Order,
+    report::{Report, State},
+};
+use beskar7_boot::{
+    capability::{Capability, Purpose, hidden},
+    delivery::{Refusal, Reported},
+};
+use beskar7_core::{
+    agent::{Heard, Next, NotReady, Said, hear, next},
+    delivery,
+    host::{belongings::belongs_to, heard::Word},
+};
+
+use super::{
+    desk::{BootDesk, not_now},
+    holders::Holder,
+};
+use crate::clock::now;
+
+/// So many lines of what an agent logged are logged here with one report, and so much of each.
+const MOST_LINES: usize = 64;
+const LONGEST_LINE: usize = 512;
+
+impl BootDesk {
+    /// What the agent on a machine does next. The host is read for it: what a cache shows may be of the time before the
+    /// machine was begun anew.
+    pub(super) async fn next_order(&self, capability: &Capability) -> Result<Option<Order>, Refusal> {
+        let (holder, seen) = self.holder(capability, Purpose::Agent)?;
+        let turn = self.turn(&holder).await?;
+        let host = self.now(&holder, |host, claim, _, _| delivery::image_is_open(host, claim)).await?;
+        drop(turn);
+        let made = self.caches.boot_configurations.get(&holder.host);
+        let made = made.filter(|made| belongs_to(&made.metadata, &host, &holder.claim));
+        let heard_here = |word| self.hearing.has_heard(&host, &holder.claim, word);
+        match next(&host, &holder.claim, made.as_deref(), heard_here) {
+            Err(NotReady) => Err(not_now(&holder, "what its agent installs is not known here yet")),
+            Ok(Next::Nothing) => Ok(None),
+            Ok(Next::Install(order)) => {
+                self.witness.saw(&seen, &holder.claim, "AgentAsked", "Its agent asked what to do".to_owned());
+                if let Some(booting) = delivery::booting(&host, &holder.claim) {
+                    self.agents.said(&holder.host, Said::asked(&booting, now()));
+                }
+                Ok(Some(order))
+            }
+            Ok(Next::Restart(order)) => {
+                // It goes down with that: it may never be heard again.
+                self.hearing.hear(&holder.host, &host, &holder.claim, Word::Restarting).await;
+                Ok(Some(order))
+            }
+        }
+    }
+
+    /// What an agent says. How it ended is answered when it is written.
+    pub(super) async fn reported(
+        &self,
+        capability: &Capability,
+        report: Report,
+    ) -> Result<Reported, Refusal> {
+        let (holder, seen) = self.holder(capability, Purpose::Agent)?;
+        log(&holder, &report);
+        let report = without_secrets(report);
+        let at_first_sight = hear(&seen, &holder.claim, &report, now());
+        if let Heard::Goes(said) = at_first_sight {
+            let note = "Its agent installs its image".to_owned();
+            self.witness.saw(&seen, &holder.claim, "InstallationBegan", note);
+            self.agents.said(&holder.host, said);
+            return Ok(Reported::Taken);
+        }
+        let turn = self.turn(&holder).await?;
+        let host = self.now(&holder, |host, claim, _, _| delivery::image_is_open(host, claim)).await?;
+        drop(turn);
+        let host = Arc::new(host);
+        match hear(&host, &holder.claim, &report, now()) {
+            Heard::Goes(said) => {
+                self.agents.said(&holder.host, said);
+                Ok(Reported::Taken)
+            }
+            Heard::Installed(said) => {
+                self.witness.saw(
+                    &host,
+                    &holder.claim,
+                    "ImageInstalled",
+                    format!("Its agent is done: {said}"),
+                );
+                self.agents.said(&holder.host, said);
+                self.unless_lost(self.hearing.hear(&holder.host, &host, &holder.claim, Word::Installed).await)
+            }
+            Heard::Failed(said) => self.unless_lost(self.agents.write(&holder.host, &said).await),
+            Heard::GoesDown => self
+                .unless_lost(self.hearing.hear(&holder.host, &host, &holder.claim, Word::Restarting).await),
+            Heard::Late => Ok(Reported::Taken),
+            Heard::NotNow => Err(not_now(&holder, "its host is paused, and nothing is written down of it")),
+            Heard::NotWanted => Ok(Reported::NotWanted),
+            Heard::Nonsense => Ok(Reported::Nonsense),
+        }
+    }
+
+    /// What could not be written is to be said again.
+    fn unless_lost(&self, is_written: bool) -> Result<Reported, Refusal> {
+        if is_written { Ok(Reported::Taken) } else { Err(Refusal::NotNow) }
+    }
+}
+
+/// Agents know their own URL, which is a secret.
+fn without_secrets(mut report: Report) -> Report {
+    match &mut report.state {
+        State::Running(progress) => progress.step = hidden(&progress.step),
+        State::Failed(failure) => {
+            (failure.step, failure.message) = (hidden(&failure.step), hidden(&failure.message));
+        }
+        State::Done(_) => {}
+    }
+    report
+}
+
+fn log(holder: &Holder, report: &Report) {
+    let (namespace, name) = &holder.host;
+    for line in report.log.iter().take(MOST_LINES) {
+        let line: String = hidden(line).chars().filter(|c| !c.is_control()).take(LONGEST_LINE).collect();
+        tracing::debug!(namespace, name, line, "an agent says");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use beskar7_agent_protocol::report::Failure;
+
+    use super::*;
+
+    #[test]
+    fn no_url_of_an_agent_is_written_down() {
+        let message = format!("http://b/c/{}/image can't be read", "0a".repeat(20));
+        let failure = Failure { step: "fetching".into(), disk: None, message };
+        let report = Report { order: "1".into(), state: State::Failed(failure), log: Vec::new() };
+        let State::Failed(failure) = without_secrets(report).state else { panic!("it failed") };
+        assert_eq!(failure.message, "http://b/c/…/image can't be read");
+    }
+}
