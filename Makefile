@@ -90,7 +90,7 @@ integration: release ## Tests against the real Kubernetes and Cluster API compon
 
 .PHONY: test-long
 test-long: need-rust ## Everything that takes long: longer searches, fuzzing, image, kill matrix, real firmware, network boot, the agent on machines, the whole demo
-	@hack/stages --report $(OUT)/test-long.md test unit-long fuzz image-check leader-kills host-kills firmware network-boot agent-vms demo-once
+	@hack/stages --keep-going --report $(OUT)/test-long.md test unit-long fuzz image-check leader-kills host-kills firmware network-boot agent-vms demo-once
 	@echo "Written to $(OUT)/test-long.md. The last result worth keeping stands in docs/src/development/test-long.md."
 
 .PHONY: unit-long
