@@ -10,6 +10,8 @@ use beskar7_boot::artifacts::Digest;
 use beskar7_boot::capability::Purpose;
 use beskar7_e2e::images;
 use beskar7_e2e::ranges::Ranges;
+use beskar7_e2e::registry::Registry;
+use beskar7_e2e::tools::Tools;
 use beskar7_e2e::wait::{self, Seen};
 use beskar7_redfish_sim::machine::log::Action;
 use beskar7_redfish_sim::machine::power::ResetType;
@@ -251,17 +253,21 @@ async fn a_tenant_has_an_image_written_to_a_disk_step_by_step() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_machine_of_a_cluster_has_its_disk_written_by_an_agent_from_virtual_media() -> Result<()> {
-    let served = Files::with_agent().await?;
+    let registry = Registry::start(&Tools::registry_ready().await?).await?;
+    let config = registry.push_blob("node", "application/vnd.oci.empty.v1+json", b"{}").await?;
+    let mut disk = registry.push_blob("node", "application/octet-stream", b"abc").await?;
+    disk["annotations"] = json!({"org.opencontainers.image.title": "node.raw"});
+    registry.push_manifest(("node", "1"), &config, &[disk]).await?;
+    let image = format!("oci://{}/node:1", registry.address());
     let iso = format!("--agent-iso={}/agent.iso", images::serve().await?);
     // What is not heard soon is complained about, and what does not call counts soon.
     let flags = ["--bmc-poll-interval=1s", "--boot-timeout=15s", &iso];
     // Its disks are not wiped behind it: people may want that.
     let host = json!({"spec": {"cleaning": "None"}});
     let site = Site::open_serving(&flags, Ipv4Addr::new(127, 86, 0, 1), 1, |_| host.clone()).await?;
-    let image = served.put("node.raw", b"abc".to_vec());
     site.bmc(0, |bmc| bmc.machine.clear_log())?;
     let spec = json!({"spec": {
-        "provisioningMode": "DiskImage", "imageURL": image, "image": {"checksum": MD5_OF_ABC},
+        "provisioningMode": "DiskImage", "imageURL": image, "image": {"format": "raw"},
         "rootDeviceHints": {"minSizeGigabytes": 8},
     }});
     make_machine(&site.client, "one", &image, &json!({}), &spec).await?;
@@ -273,7 +279,8 @@ async fn a_machine_of_a_cluster_has_its_disk_written_by_an_agent_from_virtual_me
 
     let order = agent.until_told("install").await?;
     ensure!(
-        order["image"]["checksum"]["algorithm"] == "md5" && order["disk"]["minSizeGigabytes"] == 8,
+        order["image"]["checksum"]["digest"] == Digest::sha256(b"abc").hex()
+            && order["disk"]["minSizeGigabytes"] == 8,
         "{order}"
     );
     ensure!(agent.writes(&order, 12).await? == StatusCode::NO_CONTENT);
@@ -313,6 +320,7 @@ async fn a_machine_of_a_cluster_has_its_disk_written_by_an_agent_from_virtual_me
     ensure!(!told.contains(agent.secret()?), "a capability is told to everybody");
     delete_machine(&site.client, "one").await?;
     until_gone(&site.client, "one").await?;
+    registry.stop().await?;
     site.close().await
 }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use beskar7_api::{PhysicalHost, annotations};
 use beskar7_boot::capability::Purpose;
-use kube::api::ListParams;
 use kube::Client;
+use kube::api::ListParams;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
@@ -30,7 +30,7 @@ struct Machines {
     client: Client,
     /// Where the boot server is now.
     base: Mutex<String>,
-    /// The claims whose disks were wiped, as far as the manager was told and has taken it.
+    /// The claims whose disks were wiped.
     wiped: Mutex<HashSet<String>>,
 }
 
@@ -82,9 +82,10 @@ impl Machines {
             return Ok(());
         };
         let done = json!({"state": "done", "cleaned": [{"disk": "/dev/sda", "method": "metadata"}]});
+        // It is done whether the manager lives to answer or not.
+        self.wiped.lock().unwrap_or_else(PoisonError::into_inner).extend(host.spec.claim_id.clone());
         let status = agent.report(&order, &done).await?;
         ensure!(status.is_success(), "{status}");
-        self.wiped.lock().unwrap_or_else(PoisonError::into_inner).extend(host.spec.claim_id.clone());
         Ok(())
     }
 }
