@@ -2,6 +2,8 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use beskar7_core::kernel_line::{self, ArgumentError};
+
 use super::{BindAddress, DhcpMode, Options};
 
 /// A value or a combination of flags that can't work.
@@ -107,6 +109,9 @@ pub enum OptionsError {
         /// What it was given.
         value: String,
     },
+    /// No kernel could be told so.
+    #[error("--agent-kernel-args: {0}")]
+    AgentArguments(ArgumentError),
     /// Hosts would speak plain HTTP to a server that speaks HTTPS.
     #[error(
         "--boot-tls-cert-file is given, but --boot-url begins with http: write https, or give no certificate"
@@ -190,7 +195,7 @@ fn agent(options: &Options) -> Result<(), OptionsError> {
             return Err(OptionsError::NeedsBootUrl(flag));
         }
     }
-    Ok(())
+    kernel_line::line(&options.agent().arguments).map(drop).map_err(OptionsError::AgentArguments)
 }
 
 fn is_absolute(url: &str) -> bool {

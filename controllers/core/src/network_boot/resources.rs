@@ -25,7 +25,9 @@ pub struct Resources {
 pub struct Agent {
     /// The URL of its kernel, and that of its initial ramdisk.
     pub kernel: Option<(String, String)>,
-    /// The URL of its ISO.
+    /// What that kernel is told besides: on which console the agent is read, and what this site's machines need.
+    pub arguments: Vec<String>,
+    /// The URL of its ISO, which has parameters of its own.
     pub iso: Option<String>,
 }
 
@@ -66,9 +68,11 @@ pub fn resources(
     let name = host.metadata.name.clone().unwrap_or_default();
     let copy = || Some(LocalReference { name: Part::UserData.copy(&name) });
     let spec = tenants.map(|claim| &claim.spec);
+    let mut kernel_args = boot.kernel_args.clone();
     let (kernel, initramfs, image) = match (&boot.install, boot.method.is_from_network()) {
         (None, _) => (boot.kernel.clone(), boot.initramfs.clone(), boot.image.clone()),
         (Some(_), true) => {
+            kernel_args.splice(..0, agent.arguments.clone());
             let (kernel, initramfs) = agent.kernel.clone().unzip();
             (kernel, initramfs, None)
         }
@@ -79,7 +83,7 @@ pub fn resources(
         method: boot.method,
         kernel,
         initramfs,
-        kernel_args: boot.kernel_args.clone(),
+        kernel_args,
         image,
         install: boot.install.clone(),
         ignition_ref: spec.and_then(|spec| spec.ignition_ref.as_ref()).and_then(|_| copy()),
@@ -133,6 +137,7 @@ mod tests {
         let boot = host.spec.boot.clone().unwrap();
         let agent = Agent {
             kernel: Some(("http://a/k".to_owned(), "http://a/i".to_owned())),
+            arguments: vec!["console=ttyS0".to_owned()],
             iso: Some("http://a/a.iso".to_owned()),
         };
         let made = resources(&host, &boot, claim.as_ref(), "http://b/c/{{capability}}/boot.ipxe", &agent)?;
@@ -187,6 +192,7 @@ mod tests {
             (&json!("http://a/k"), &json!("http://a/i"), &Value::Null)
         );
         assert_eq!(found["boot"]["install"], install);
+        assert_eq!(found["boot"]["kernelArgs"], json!(["console=ttyS0", "a"]), "the ISO has its own");
         assert_eq!(found["dhcp"]["hostMAC"], "52:54:00:00:00:01");
     }
 
@@ -199,7 +205,7 @@ mod tests {
             (None, Some(String::new()), AgentBoot::VirtualMedia),
             (kernel(), Some(String::new()), AgentBoot::VirtualMedia),
         ] {
-            assert_eq!(Agent { kernel, iso }.boot(), expected);
+            assert_eq!(Agent { kernel, iso, ..Agent::default() }.boot(), expected);
         }
     }
 }
