@@ -57,6 +57,15 @@ pub enum Cleaning {
     Full,
 }
 
+/// What the agent is started for on a machine that nobody uses.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentTask {
+    /// To say what the machine is made of.
+    Inspect,
+    /// To wipe its disks.
+    Clean,
+}
+
 /// How kernel parameters reach an installer's kernel.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BootParameterMechanism {

@@ -90,6 +90,14 @@ pub mod host {
     pub const INSTALLATION_FAILED: &str = "InstallationFailed";
     /// The machine went off before its image was installed, again and again.
     pub const INSTALLATION_INTERRUPTED: &str = "InstallationInterrupted";
+    /// The agent looks at the machine before the host can be claimed.
+    pub const INSPECTING: &str = "Inspecting";
+    /// The agent could not say what the machine is made of.
+    pub const INSPECTION_FAILED: &str = "InspectionFailed";
+    /// The agent could not wipe the disks.
+    pub const CLEANING_FAILED: &str = "CleaningFailed";
+    /// The agent was started again and again, and the machine went off or silent each time.
+    pub const AGENT_INTERRUPTED: &str = "AgentInterrupted";
     /// The boot was seen, and how is no longer known.
     pub const BOOT_SEEN: &str = "BootSeen";
     /// Claimed, but the consumer has not said what to boot.

@@ -5,7 +5,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::boot::{BootMethod, DiskInstall};
+use crate::boot::{AgentTask, BootMethod, DiskInstall};
 use crate::reference::LocalReference;
 
 /// What the host boots.
@@ -64,6 +64,10 @@ pub struct HostBootConfigurationSpec {
     /// The image that the agent, which boots here, writes to a disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub install: Option<DiskInstall>,
+    /// What the agent, which boots here, is started for where no image is written: Inspect or Clean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "AgentTask")]
+    pub task: Option<AgentTask>,
     /// A Secret with an Ignition configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignition_ref: Option<LocalReference>,

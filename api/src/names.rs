@@ -34,6 +34,11 @@ pub mod annotations {
     pub const HEARD: &str = "beskar7.infrastructure.cluster.x-k8s.io/heard";
     /// On a PhysicalHost: what the agent on its machine said last, as JSON, with the claim and the order that it is about.
     pub const AGENT: &str = "beskar7.infrastructure.cluster.x-k8s.io/agent";
+    /// On a PhysicalHost: what the agent is started on its machine for, though nobody holds it: `inspect`,
+    /// `clean-metadata` or `clean-full`, the errand's id, and when the machine was turned on for it.
+    pub const ERRAND: &str = "beskar7.infrastructure.cluster.x-k8s.io/errand";
+    /// On a PhysicalHost: when the agent inspected its machine. Without it, it is inspected again where that is wanted.
+    pub const INSPECTED: &str = "beskar7.infrastructure.cluster.x-k8s.io/inspected";
     /// On a PhysicalHost: the last claim that was given up here. Writing it makes every older decision to bind fail.
     pub const FENCE: &str = "beskar7.infrastructure.cluster.x-k8s.io/fence";
     /// On a PhysicalHost: whom it was last bound for. A hint for choosing, nothing else.
@@ -48,7 +53,7 @@ pub mod annotations {
     pub const COPIES: &str = "beskar7.infrastructure.cluster.x-k8s.io/copies";
     /// On a PhysicalHost: the least cleaning behind its claim that a policy demands.
     pub const CLEANING: &str = "beskar7.infrastructure.cluster.x-k8s.io/cleaning";
-    /// On a PhysicalHost: people have cleaned its disks of this claim.
+    /// On a PhysicalHost: its disks were cleaned of this claim, by the agent or by people.
     pub const CLEANED: &str = "beskar7.infrastructure.cluster.x-k8s.io/cleaned";
     /// On a PhysicalHost: the claim that holds it and has not had its machine turned on. Nothing has to be cleaned then.
     pub const UNUSED: &str = "beskar7.infrastructure.cluster.x-k8s.io/unused";

@@ -131,10 +131,16 @@ pub struct PhysicalHostSpec {
     #[schemars(length(min = 1, max = 256))]
     pub cordoned: Option<String>,
     /// How the host's disks are cleaned when it is released: None, Metadata or Full. A policy, a
-    /// Machine or a claim may ask for more than this, never for less.
+    /// Machine or a claim may ask for more than this, never for less. Without it, Metadata where the
+    /// manager has an agent to clean with, else None.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Cleaning")]
     pub cleaning: Option<Cleaning>,
+    /// Whether the agent looks at the host's hardware before the host becomes Available, and once more
+    /// when the annotation `beskar7.infrastructure.cluster.x-k8s.io/inspected` is taken off. That turns
+    /// the machine off and on. Without it, as the manager's `--inspect` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inspect: Option<bool>,
     /// The host runs something that we did not install: it is watched, never claimed, booted or
     /// powered.
     #[serde(default)]

@@ -234,6 +234,15 @@ pub enum LogFormat {
     Json,
 }
 
+/// Which hosts are inspected that do not say whether they want to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Inspect {
+    /// Those that ask for it.
+    OnRequest,
+    /// All but those that refuse.
+    Always,
+}
+
 /// What is answered by DHCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DhcpMode {
@@ -378,6 +387,11 @@ pub struct Boot {
         hide_default_value = true
     )]
     pub agent_iso: String,
+    /// Whether hosts that say nothing of it in spec.inspect are inspected by the agent before they are Available: on-request
+    /// or always. Machines are turned off and on for it
+    #[arg(long, env = "BESKAR7_INSPECT", hide_env_values = true, value_name = "WHEN", value_enum,
+          default_value_t = Inspect::OnRequest)]
+    pub inspect: Inspect,
     /// How long a machine may read its configuration after it was turned on for it, if its boot is not seen before
     #[arg(long, env = "BESKAR7_CONFIGURATION_TIMEOUT", hide_env_values = true, value_name = "DURATION",
           value_parser = duration::parse, default_value = "1h")]

@@ -114,7 +114,9 @@ const TABLE: &[Line] = &[
     ours("dhcpreservations", MAKE, CONTROLLING),
     status_of("dhcpreservations", ALWAYS),
     // Applied on the server: made where it is not there.
-    ours("hardwaredata", &["create", "patch"], CONTROLLING),
+    ours("hardwaredata", &["create", "patch"], ALWAYS),
+    // What the agent saw of a machine.
+    ours("hardwaredata", &["get"], CONTROLLING),
     // By name only: nobody needs to list what others keep secret.
     line(("", "secrets"), &["get"], Where::Watched, ALWAYS),
     // The boot server's key, made where there is none.

@@ -3,12 +3,16 @@
 //! All of it is worked out of the host as it is now. The agent may ask any replica, and ask again after a restart: the same
 //! order has the same name for as long as the machine was armed once.
 
+mod assignment;
+mod inspected;
 mod orders;
 mod reports;
 mod said;
 
 pub use self::{
-    orders::{Next, NotReady, install_id, next, restart_id},
+    assignment::{Assignment, Work},
+    inspected::inspection,
+    orders::{Next, NotReady, next},
     reports::{Heard, hear},
     said::{Said, Stage},
 };

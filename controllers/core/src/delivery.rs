@@ -9,6 +9,7 @@ use beskar7_api::{PhysicalHost, boot::ConfigVolume, physical_host::HostBoot};
 use jiff::Timestamp;
 
 use crate::host::{
+    errand::Errand,
     heard::{Heard, Word},
     hold::{Booting, Hold, Progress, is_released},
     left_alone,
@@ -112,7 +113,20 @@ pub fn volume_is_open(host: &PhysicalHost, claim: &str, now: Timestamp, limit: D
 /// because what runs may read from its medium at any time.
 #[must_use]
 pub fn image_is_open(host: &PhysicalHost, claim: &str) -> bool {
-    claim_of(host) == Some(claim)
+    runs_for(host) == Some(claim)
+}
+
+/// What the capabilities of a host's machine follow from: its claim, or the errand that the agent is on.
+#[must_use]
+pub fn runs_for(host: &PhysicalHost) -> Option<&str> {
+    claim_of(host).or_else(|| Errand::id_of(host))
+}
+
+/// When the machine of a host was turned on last under this claim, or on this errand, if it boots for it.
+#[must_use]
+pub fn turned_on(host: &PhysicalHost, id: &str) -> Option<Timestamp> {
+    let errand = || Errand::of(host).filter(|errand| errand.id == id)?.armed;
+    booting(host, id).or_else(errand).map(|booting| booting.since)
 }
 
 /// The claim whose machine a host runs. A pause does not take a running machine's medium away; a move does.

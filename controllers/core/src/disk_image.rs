@@ -14,11 +14,11 @@ use crate::{
 };
 
 /// Why nothing is written to a disk.
-pub(crate) const NEEDS_AGENT: &str = "Writing a disk image needs the agent: start the manager with --agent-iso, or with \
-                                      --agent-kernel and --agent-initramfs";
+pub(crate) const NEEDS_AGENT: &str = "That needs the agent: start the manager with --agent-iso, or with --agent-kernel \
+                                      and --agent-initramfs";
 
 /// The kernel parameter by which the agent is told where it asks what to do.
-fn agent_url() -> String {
+pub(crate) fn agent_url() -> String {
     format!("{}={AGENT}", beskar7_agent_protocol::command_line::URL)
 }
 

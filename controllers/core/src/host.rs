@@ -6,6 +6,7 @@ pub mod cleaning;
 pub mod connection;
 pub mod contact;
 mod decide;
+pub mod errand;
 mod events;
 pub mod heard;
 pub mod hold;
@@ -19,7 +20,7 @@ mod standing;
 mod trouble;
 
 pub use self::decide::{
-    Decision, Failure, Observed, Pace, Requeue, decide, decide_paused, left_alone, may_be_asked, paused,
-    wants_addresses,
+    Decision, Emptied, Failure, Observed, Pace, Requeue, decide, decide_paused, left_alone, may_be_asked,
+    paused, wants_addresses,
 };
 pub use self::trouble::{agents_words, trouble};

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use beskar7_agent_protocol::{
     order::Order,
-    report::{Report, State},
+    report::{CleanedDisk, Report, State, Wiping},
 };
 use beskar7_boot::{
     capability::{Capability, Purpose, hidden},
     delivery::{Refusal, Reported},
 };
 use beskar7_core::{
-    agent::{Heard, Next, NotReady, Said, hear, next},
+    agent::{Assignment, Heard, Next, NotReady, Said, Work, hear, inspection, next},
     delivery,
     host::{belongings::belongs_to, heard::Word},
 };
@@ -22,6 +22,9 @@ use super::{
 };
 use crate::clock::now;
 
+/// So many disks are named in an event, and so much of each name.
+const MOST_DISKS_TOLD: usize = 12;
+const LONGEST_NAME: usize = 48;
 /// So many lines of what an agent logged are logged here with one report, and so much of each.
 const MOST_LINES: usize = 64;
 const LONGEST_LINE: usize = 512;
@@ -40,13 +43,14 @@ impl BootDesk {
         match next(&host, &holder.claim, made.as_deref(), heard_here) {
             Err(NotReady) => Err(not_now(&holder, "what its agent installs is not known here yet")),
             Ok(Next::Nothing) => Ok(None),
-            Ok(Next::Install(order)) => {
+            Ok(Next::Work(order)) => {
                 self.witness.saw(&seen, &holder.claim, "AgentAsked", "Its agent asked what to do".to_owned());
-                if let Some(booting) = delivery::booting(&host, &holder.claim) {
-                    self.agents.said(&holder.host, Said::asked(&booting, now()));
+                if let Some(assignment) = Assignment::of(&host, &holder.claim) {
+                    self.agents.said(&holder.host, Said::asked(&assignment, now()));
                 }
                 Ok(Some(order))
             }
+            Ok(Next::PowerOff(order)) => Ok(Some(order)),
             Ok(Next::Restart(order)) => {
                 // It goes down with that: it may never be heard again.
                 self.hearing.hear(&holder.host, &host, &holder.claim, Word::Restarting).await;
@@ -66,8 +70,10 @@ impl BootDesk {
         let report = without_secrets(report);
         let at_first_sight = hear(&seen, &holder.claim, &report, now());
         if let Heard::Goes(said) = at_first_sight {
-            let note = "Its agent installs its image".to_owned();
-            self.witness.saw(&seen, &holder.claim, "InstallationBegan", note);
+            if let Some(assignment) = Assignment::of(&seen, &holder.claim) {
+                let note = format!("Its agent {}", assignment.work.does());
+                self.witness.saw(&seen, &holder.claim, began(assignment.work), note);
+            }
             self.agents.said(&holder.host, said);
             return Ok(Reported::Taken);
         }
@@ -90,6 +96,16 @@ impl BootDesk {
                 self.agents.said(&holder.host, said);
                 self.unless_lost(self.hearing.hear(&holder.host, &host, &holder.claim, Word::Installed).await)
             }
+            Heard::Inspected(inventory) => {
+                let note = "Its agent has seen what the machine is made of".to_owned();
+                self.witness.saw(&host, &holder.claim, "Inspected", note);
+                let inspection = inspection(&inventory, now());
+                self.unless_lost(self.agents.inspected(&holder, inspection).await)
+            }
+            Heard::Cleaned { claim, disks } => {
+                self.witness.saw(&host, &holder.claim, "DisksWiped", wiped(&disks));
+                self.unless_lost(self.agents.cleaned(&holder, &claim).await)
+            }
             Heard::Failed(said) => self.unless_lost(self.agents.write(&holder.host, &said).await),
             Heard::GoesDown => self
                 .unless_lost(self.hearing.hear(&holder.host, &host, &holder.claim, Word::Restarting).await),
@@ -103,6 +119,36 @@ impl BootDesk {
     /// What could not be written is to be said again.
     fn unless_lost(&self, is_written: bool) -> Result<Reported, Refusal> {
         if is_written { Ok(Reported::Taken) } else { Err(Refusal::NotNow) }
+    }
+}
+
+/// What people are told when an agent begins.
+const fn began(work: Work) -> &'static str {
+    match work {
+        Work::Install => "InstallationBegan",
+        Work::Inspect => "InspectionBegan",
+        Work::Clean(_) => "CleaningBegan",
+    }
+}
+
+/// What became of each disk, in an event.
+fn wiped(disks: &[CleanedDisk]) -> String {
+    let each = disks.iter().take(MOST_DISKS_TOLD).map(|disk| {
+        let how = match disk.method {
+            Wiping::Metadata => "its tables and signatures",
+            Wiping::Nvme => "by NVMe's own erasure",
+            Wiping::Ata => "by ATA's own erasure",
+            Wiping::Discarded => "by discarding all of it",
+            Wiping::Overwritten => "by writing over all of it",
+        };
+        let name: String = disk.disk.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
+        format!("{name} ({how})")
+    });
+    let told = each.collect::<Vec<_>>().join(", ");
+    match disks.len().saturating_sub(MOST_DISKS_TOLD) {
+        _ if disks.is_empty() => "Its agent found no disk to wipe".to_owned(),
+        0 => format!("Its agent has wiped {told}"),
+        more => format!("Its agent has wiped {told}, and {more} more"),
     }
 }
 
@@ -131,6 +177,18 @@ mod tests {
     use beskar7_agent_protocol::report::Failure;
 
     use super::*;
+
+    #[test]
+    fn what_became_of_each_disk_is_told_and_not_more_than_an_event_holds() {
+        let disk = |name: &str, method| CleanedDisk { disk: name.to_owned(), serial_number: None, method };
+        assert_eq!(wiped(&[]), "Its agent found no disk to wipe");
+        assert_eq!(
+            wiped(&[disk("/dev/vda", Wiping::Metadata), disk("/dev/nvme0n1\n", Wiping::Nvme)]),
+            "Its agent has wiped /dev/vda (its tables and signatures), /dev/nvme0n1 (by NVMe's own erasure)"
+        );
+        let many = wiped(&vec![disk(&"x".repeat(500), Wiping::Overwritten); 500]);
+        assert!(many.ends_with(", and 488 more") && many.len() < 1024, "{}", many.len());
+    }
 
     #[test]
     fn no_url_of_an_agent_is_written_down() {

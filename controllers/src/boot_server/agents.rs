@@ -9,17 +9,20 @@ use std::{
     time::Duration,
 };
 
-use beskar7_api::{PhysicalHost, annotations};
+use beskar7_api::{GROUP, HardwareData, PhysicalHost, VERSION, annotations, hardware_data::Inspection};
 use beskar7_core::{
-    agent::{Said, Stage},
-    delivery,
+    agent::{Assignment, Said, Stage},
+    host::belongings::owner,
 };
-use kube::{Api, Client};
+use kube::{
+    Api, Client, Resource as _, ResourceExt as _,
+    api::{Patch, PatchParams},
+};
 use serde_json::json;
 use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::task::TaskTracker;
 
-use super::images::Kept;
+use super::{holders::Holder, images::Kept};
 use crate::{
     causes::causes,
     retry::pauses,
@@ -35,6 +38,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// So many are written at once.
 const AT_ONCE: usize = 16;
+/// Who writes what agents saw, for the API server. What BMCs tell of the same machines is written by another.
+const AGENT: &str = "beskar7-agent";
 /// Of so many hosts it is remembered what was written last: of more, something is written once more.
 const MOST_REMEMBERED: usize = 4096;
 
@@ -71,23 +76,98 @@ impl Agents {
         self.remember(host, said);
         let (namespace, name) = host;
         let hosts: Api<PhysicalHost> = Api::namespaced(self.client.clone(), namespace);
+        let failed = "what an agent said can't be written yet";
+        self.until_written(namespace, name, failed, || self.try_once(&hosts, name, said)).await
+    }
+
+    /// Tries it, a turn for each try, for as long as who speaks may wait for the answer.
+    async fn until_written<T>(
+        &self,
+        namespace: &str,
+        name: &str,
+        failed: &str,
+        try_once: impl Fn() -> T,
+    ) -> bool
+    where
+        T: Future<Output = Result<bool, kube::Error>>,
+    {
         let writing = async {
             for pause in pauses(LONGEST_PAUSE) {
-                let Ok(_turn) = self.turns.acquire().await else { return false };
-                match self.try_once(&hosts, name, said).await {
+                let Ok(turn) = self.turns.acquire().await else { return false };
+                match try_once().await {
                     Ok(true) => return true,
                     Ok(false) => {}
                     Err(error) => {
                         let error = causes(&error);
-                        tracing::warn!(namespace, name, error, "what an agent said can't be written yet");
+                        tracing::warn!(namespace, name, error, failed);
                     }
                 }
-                drop(_turn);
+                drop(turn);
                 tokio::time::sleep(pause).await;
             }
             false
         };
         tokio::time::timeout(PATIENCE, writing).await.unwrap_or(false)
+    }
+
+    /// The machine of a host was inspected; whether that is written down, or not wanted any more. What was seen is written
+    /// first: the mark says that it is there.
+    pub(super) async fn inspected(&self, holder: &Holder, inspection: Inspection) -> bool {
+        let (inspection, mark) = (&inspection, json!({ annotations::INSPECTED: inspection.time }));
+        self.end(holder, "what an agent saw of its machine can't be written yet", |host| {
+            let mark = mark.clone();
+            async move {
+                self.publish(&host, inspection).await?;
+                self.mark(&host, mark).await
+            }
+        })
+        .await
+    }
+
+    /// The disks of a host are clean of a claim; whether that is written down, or not wanted any more.
+    pub(super) async fn cleaned(&self, holder: &Holder, claim: &str) -> bool {
+        let mark = json!({ annotations::CLEANED: claim });
+        self.end(holder, "that disks are wiped can't be written yet", |host| {
+            let mark = mark.clone();
+            async move { self.mark(&host, mark).await }
+        })
+        .await
+    }
+
+    /// Writes how an errand ended, while its host is on it.
+    async fn end<W>(&self, holder: &Holder, failed: &str, write: impl Fn(PhysicalHost) -> W) -> bool
+    where
+        W: Future<Output = Result<bool, kube::Error>>,
+    {
+        let (namespace, name) = &holder.host;
+        let hosts: Api<PhysicalHost> = Api::namespaced(self.client.clone(), namespace);
+        self.until_written(namespace, name, failed, || async {
+            match hosts.get_opt(name).await? {
+                Some(host) if Assignment::of(&host, &holder.claim).is_some() => write(host).await,
+                Some(_) | None => Ok(true),
+            }
+        })
+        .await
+    }
+
+    async fn mark(&self, host: &PhysicalHost, annotations: serde_json::Value) -> Result<bool, kube::Error> {
+        let change = json!({ "metadata": { "annotations": annotations } });
+        Ok(match merge(&self.client, host, change).await? {
+            Written::To(_) => true,
+            Written::Stale => false,
+        })
+    }
+
+    async fn publish(&self, host: &PhysicalHost, inspection: &Inspection) -> Result<(), kube::Error> {
+        let name = host.name_any();
+        let all: Api<HardwareData> =
+            Api::namespaced(self.client.clone(), &host.namespace().unwrap_or_default());
+        let object = json!({
+            "apiVersion": format!("{GROUP}/{VERSION}"), "kind": HardwareData::kind(&()),
+            "metadata": { "name": name, "ownerReferences": [owner(host)] },
+            "spec": { "inspection": inspection },
+        });
+        all.patch(&name, &PatchParams::apply(AGENT).force(), &Patch::Apply(&object)).await.map(drop)
     }
 
     /// Whether it is written, or says nothing any more; else somebody was faster.
@@ -98,18 +178,14 @@ impl Agents {
         said: &Said,
     ) -> Result<bool, kube::Error> {
         let Some(host) = hosts.get_opt(name).await? else { return Ok(true) };
-        let Some(booting) = said.booting_of(|claim| delivery::booting(&host, claim)) else { return Ok(true) };
-        let before = Said::of(&host, &booting);
+        let Some(assignment) = said.assignment(&host) else { return Ok(true) };
+        let before = Said::of(&host, &assignment);
         // What came late does not take back how it ended.
         let is_over = |stage| matches!(stage, Stage::Installed | Stage::Failed);
         if before.is_some_and(|before| is_over(before.stage()) && !is_over(said.stage())) {
             return Ok(true);
         }
-        let change = json!({ "metadata": { "annotations": { annotations::AGENT: said.to_annotation() } } });
-        Ok(match merge(&self.client, &host, change).await? {
-            Written::To(_) => true,
-            Written::Stale => false,
-        })
+        self.mark(&host, json!({ annotations::AGENT: said.to_annotation() })).await
     }
 
     fn is_worth_it(&self, host: &Key, said: &Said) -> bool {
@@ -128,7 +204,7 @@ impl Agents {
 
 #[cfg(test)]
 mod tests {
-    use beskar7_core::host::hold::Booting;
+    use beskar7_core::{agent::Work, host::hold::Booting};
 
     use super::*;
 
@@ -151,7 +227,9 @@ mod tests {
         assert!(agents.is_worth_it(&("metal".to_owned(), "other".to_owned()), &said("writing", 2)));
         tokio::time::advance(AT_MOST_EVERY).await;
         assert!(agents.is_worth_it(&host, &said("writing", 3)), "it is time");
-        let anew = Said::asked(&Booting::parse("c 200 installed").unwrap(), jiff::Timestamp::UNIX_EPOCH);
+        let booting = Booting::parse("c 200 installed").unwrap();
+        let assignment = Assignment { work: Work::Install, booting };
+        let anew = Said::asked(&assignment, jiff::Timestamp::UNIX_EPOCH);
         agents.remember(&host, &said("writing", 3));
         assert!(agents.is_worth_it(&host, &anew), "it was begun anew");
     }

@@ -19,7 +19,7 @@ use beskar7_boot::{
 };
 use beskar7_core::{
     delivery::{self, Way},
-    host::{belongings::belongs_to, heard::Word},
+    host::{belongings::belongs_to, errand::Errand, heard::Word},
     kernel_line,
     network_boot::{Told, architecture, needs_resources, readiness, told},
 };
@@ -122,15 +122,18 @@ impl BootDesk {
 
     async fn image(&self, capability: &Capability, pin: &str) -> Result<Medium, Refusal> {
         let (holder, host) = self.holder(capability, Purpose::Media)?;
-        let Some(boot) = &host.spec.boot else { return Err(Refusal::Nothing) };
-        let url = match &boot.install {
-            // The agent's, which stands where what it installs does.
-            Some(_) => self.boot_configuration(&holder, &host)?.spec.image.clone(),
-            None => host.spec.boot_iso_source.clone(),
+        let (url, arguments) = match (starts_agent(&host), &host.spec.boot) {
+            // The agent's, which stands where what it is to do does.
+            (true, _) => {
+                let made = self.boot_configuration(&holder, &host)?;
+                (made.spec.image.clone(), made.spec.kernel_args.clone())
+            }
+            (false, Some(boot)) => (host.spec.boot_iso_source.clone(), boot.kernel_args.clone()),
+            (false, None) => return Err(Refusal::Nothing),
         };
         let url = url.as_ref().ok_or(Refusal::Nothing)?;
         let quoted: Result<Vec<String>, _> =
-            boot.kernel_args.iter().map(|argument| kernel_line::quote(argument)).collect();
+            arguments.iter().map(|argument| kernel_line::quote(argument)).collect();
         let arguments = match quoted {
             Ok(arguments) if !arguments.is_empty() => self.presenter.links.fill_in(&arguments, &holder.claim),
             Ok(_) | Err(_) => return Err(Refusal::Nothing),
@@ -159,7 +162,7 @@ impl BootDesk {
         holder: &Holder,
         host: &PhysicalHost,
     ) -> Result<Arc<HostBootConfiguration>, Refusal> {
-        let is_made = host.spec.boot.as_ref().is_some_and(needs_resources);
+        let is_made = starts_agent(host) || host.spec.boot.as_ref().is_some_and(needs_resources);
         let found = self.caches.boot_configurations.get(&holder.host).filter(|found| {
             is_made && belongs_to(&found.metadata, host, &holder.claim) && readiness(found).is_ok()
         });
@@ -324,6 +327,12 @@ impl Desk for BootDesk {
     fn counted(&self, what: Counted) {
         self.metrics.boot_answered(what);
     }
+}
+
+/// Whether the machine of a host starts the agent, on an errand or to be installed.
+fn starts_agent(host: &PhysicalHost) -> bool {
+    let installs = || host.spec.boot.as_ref().is_some_and(|boot| boot.install.is_some());
+    Errand::id_of(host).is_some() || installs()
 }
 
 fn way(host: &PhysicalHost) -> Option<Way> {

@@ -81,7 +81,7 @@ impl Holders {
 
     fn saw(&self, key: &Key) {
         let host = self.hosts.get(key);
-        let claim = host.as_deref().and_then(delivery::claim_of);
+        let claim = host.as_deref().and_then(delivery::runs_for);
         if self.read().of_host.get(key).map(|(known, _)| known.as_str()) == claim {
             return;
         }

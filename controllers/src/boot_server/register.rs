@@ -140,14 +140,15 @@ impl Machines {
         else {
             return Boot::Disk;
         };
-        if !belongs_to(&reservation.metadata, &host, claim) || delivery::claim_of(&host) != Some(claim) {
+        if !belongs_to(&reservation.metadata, &host, claim) || delivery::runs_for(&host) != Some(claim) {
             return Boot::Disk;
         }
         let program = match told(&host, claim, |word| self.hearing.has_heard(&host, claim, word)) {
             // Its script says so: firmware that is told nothing asks again and again before it goes on to its disk.
             Told::Disk => None,
             Told::Network => {
-                let by_itself = host.spec.boot.as_ref().is_some_and(starts_by_itself);
+                let by_itself = delivery::claim_of(&host).is_some()
+                    && host.spec.boot.as_ref().is_some_and(starts_by_itself);
                 by_itself.then(|| self.links.artifact(claim, ArtifactName::Program))
             }
         };

@@ -54,8 +54,8 @@ impl Witness {
 
     /// Something was seen of the machine of a host. Nothing is told of one that does not boot.
     pub(super) fn saw(&self, host: &Arc<PhysicalHost>, claim: &str, reason: &'static str, note: String) {
-        let Some(booting) = delivery::booting(host, claim) else { return };
-        let armed = booting.since.as_second();
+        let Some(since) = delivery::turned_on(host, claim) else { return };
+        let armed = since.as_second();
         let told =
             Told { host: key(host.as_ref()), claim: claim.to_owned(), armed, reason, note: note.clone() };
         if self.tasks.len() >= MOST_WAITING || !self.told.add(&told) {

@@ -8,7 +8,7 @@ use beskar7_api::{
     host_boot_configuration::ServedArtifact,
 };
 use beskar7_core::{
-    host::{belongings::belongs_to, hold::Hold},
+    host::{belongings::belongs_to, errand::Errand, hold::Hold},
     network_boot::{Checked, Found, architecture, readiness, standing},
 };
 use k8s_openapi::api::core::v1::Secret;
@@ -93,7 +93,7 @@ async fn look(
 
 /// Whom a configuration is for.
 enum Holder {
-    /// This host, while it is held by the claim that it was made for.
+    /// This host, while it is held by the claim, or on the errand, that it was made for.
     Host(Arc<PhysicalHost>),
     /// A host that is to be left alone.
     Paused,
@@ -106,6 +106,9 @@ fn holder(configuration: &HostBootConfiguration, context: &Context) -> Holder {
     let Some(host) = context.hosts.get(&(namespace, configuration.spec.host_ref.name.clone())) else {
         return Holder::Nobody;
     };
+    if Errand::of(&host).is_some_and(|errand| belongs_to(&configuration.metadata, &host, &errand.id)) {
+        return Holder::Host(host);
+    }
     match Hold::of(&host) {
         Hold::Held { claim } if belongs_to(&configuration.metadata, &host, claim) => Holder::Host(host),
         // Its claim is put back, or it is released.

@@ -2,9 +2,10 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use beskar7_core::delivery::AgentBoot;
 use beskar7_core::kernel_line::{self, ArgumentError};
 
-use super::{BindAddress, DhcpMode, Options};
+use super::{BindAddress, DhcpMode, Inspect, Options};
 
 /// A value or a combination of flags that can't work.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -101,6 +102,9 @@ pub enum OptionsError {
     /// One half of the agent.
     #[error("--agent-kernel and --agent-initramfs belong together: give both, or neither")]
     AgentHalf,
+    /// Nobody could inspect.
+    #[error("--inspect=always needs the agent: give --agent-iso, or --agent-kernel and --agent-initramfs")]
+    NothingInspects,
     /// Not a URL that the agent could be fetched from.
     #[error("--{flag}: {value:?} is not an absolute http or https URL")]
     AgentUrl {
@@ -179,6 +183,9 @@ fn agent(options: &Options) -> Result<(), OptionsError> {
     let boot = &options.boot;
     if boot.agent_kernel.is_empty() != boot.agent_initramfs.is_empty() {
         return Err(OptionsError::AgentHalf);
+    }
+    if boot.inspect == Inspect::Always && options.agent().boot() == AgentBoot::None {
+        return Err(OptionsError::NothingInspects);
     }
     for (flag, value) in [
         ("agent-kernel", &boot.agent_kernel),

@@ -11,9 +11,12 @@ use beskar7_api::{
     conditions::host as reasons,
 };
 use beskar7_core::{
+    delivery::{AgentBoot, Delivery},
     host::{
-        cleaning::stays_back,
+        Emptied,
+        cleaning::demand,
         contact::Trouble,
+        errand::{Errand, Purpose},
         hold::{Booting, Hold, is_released},
         moving::must_block_first,
         plan::{Farewell, Plan, Sight, Switch, Wanted, believable},
@@ -31,7 +34,7 @@ use super::{
     resources::Resources,
     sighting, trouble,
 };
-use crate::{boot_server::Presenter, causes::causes, clock::now, copies::Copies};
+use crate::{boot_server::Presenter, causes::causes, chance, clock::now, copies::Copies};
 
 /// For an image to be inserted, or media to be ejected.
 const MEDIA: Duration = Duration::from_secs(180);
@@ -44,8 +47,8 @@ pub(super) enum Outcome {
     Nothing,
     /// It is done: look again at once, at this host.
     Done(Box<PhysicalHost>, Option<Sight>),
-    /// The machine is clean.
-    Cleaned,
+    /// The machine is off and empty, and this is left to be done to it.
+    Emptied(Emptied),
     /// It is done, and the host is gone.
     Gone,
     /// Somebody changed the host meanwhile: what was decided is of the past.
@@ -100,7 +103,7 @@ pub(super) async fn act(
             match off {
                 Outcome::Done(..) => written(marks.restarted(host, restart).await?, None),
                 other @ (Outcome::Nothing
-                | Outcome::Cleaned
+                | Outcome::Emptied(_)
                 | Outcome::Gone
                 | Outcome::Stale
                 | Outcome::Failed(_)) => Ok(other),
@@ -108,7 +111,17 @@ pub(super) async fn act(
         }
         Plan::NoteRestarted(restart) => written(marks.restarted(host, restart).await?, None),
         Plan::Deprovision => match known {
-            Some(known) => deprovision(host, known, marks).await,
+            Some(known) => deprovision(host, known, tools).await,
+            None => Ok(Outcome::Stale),
+        },
+        Plan::CallAgent(purpose) => call_agent(*purpose, host, marks).await,
+        Plan::SendAgent(errand, wanted) => match known {
+            Some(known) => send_agent(errand, wanted, host, known, tools).await,
+            None => Ok(Outcome::Stale),
+        },
+        Plan::NoteSent(errand) => written(marks.on_errand(host, errand).await?, None),
+        Plan::EndErrand => match known {
+            Some(known) => end_errand(host, known, tools).await,
             None => Ok(Outcome::Stale),
         },
         Plan::ClearClaim => match remove_made(host, tools).await {
@@ -125,10 +138,66 @@ pub(super) async fn act(
 /// What must be there before a machine is touched: what it boots from the network is ready, or its media can be had.
 async fn prepare(wanted: &Wanted, claim: &str, host: &PhysicalHost, tools: &Tools) -> Result<Media, Trouble> {
     let presenter = tools.presenter.as_ref();
-    if wanted.method.is_from_network() || wanted.installs {
-        tools.resources.prepare(host, claim, presenter.ok_or_else(media::off)?).await?;
+    if wanted.method.is_from_network() || wanted.starts_agent {
+        let boot = host.spec.boot.clone().unwrap_or_default();
+        tools.resources.prepare(host, claim, (&boot, None), presenter.ok_or_else(media::off)?).await?;
     }
     media::media(wanted, claim, host, presenter).await
+}
+
+/// Writes down that the agent is wanted, before anything is done for it.
+async fn call_agent(purpose: Purpose, host: &PhysicalHost, marks: &Marks) -> Result<Outcome, ReconcileError> {
+    let errand = Errand::new(purpose, chance::bits()?);
+    written(marks.errand(host, &errand).await?, None)
+}
+
+/// Off, insert, arm, mark, on. A machine that nobody uses may be begun anew at any point.
+async fn send_agent(
+    errand: &Errand,
+    wanted: &Wanted,
+    host: &PhysicalHost,
+    known: &Known,
+    tools: &Tools,
+) -> Result<Outcome, ReconcileError> {
+    let media = match prepare_agent(errand, wanted, host, tools).await {
+        Ok(media) => media,
+        Err(trouble) => return Ok(Outcome::Failed(trouble)),
+    };
+    let armed = match make_ready(wanted, &media, known).await {
+        Ok(armed) => armed,
+        Err(trouble) => return Ok(Outcome::Failed(trouble)),
+    };
+    let host = match tools.marks.errand(host, &errand.sent(now())).await? {
+        Written::To(host) => host,
+        Written::Stale => return Ok(Outcome::Stale),
+    };
+    match turn_on(&known.bmc, &armed).await {
+        Ok(()) => Ok(Outcome::Done(host, None)),
+        Err(trouble) => Ok(Outcome::Failed(trouble)),
+    }
+}
+
+async fn prepare_agent(
+    errand: &Errand,
+    wanted: &Wanted,
+    host: &PhysicalHost,
+    tools: &Tools,
+) -> Result<Media, Trouble> {
+    let presenter = tools.presenter.as_ref().ok_or_else(media::off)?;
+    if let Some(boot) = errand.boot(presenter.agent.boot()) {
+        let task = Some(errand.purpose.task());
+        tools.resources.prepare(host, &errand.id, (&boot, task), presenter).await?;
+    }
+    media::media(wanted, &errand.id, host, Some(presenter)).await
+}
+
+/// Off, eject, clear the override; and what was made for the errand goes.
+async fn end_errand(host: &PhysicalHost, known: &Known, tools: &Tools) -> Result<Outcome, ReconcileError> {
+    if let Err(trouble) = empty(known).await {
+        return Ok(Outcome::Failed(trouble));
+    }
+    tools.resources.remove(host).await;
+    written(tools.marks.end_errand(host).await?, None)
 }
 
 /// Off, insert, arm, mark, on. The mark stands between what may be done again and what may not. A machine that has one
@@ -211,14 +280,19 @@ async fn make_ready(wanted: &Wanted, media: &Media, known: &Known) -> Result<Sys
 }
 
 /// Off, eject, clear the override. That the machine is clean is said in the status before the claim ends.
-async fn deprovision(host: &PhysicalHost, known: &Known, marks: &Marks) -> Result<Outcome, ReconcileError> {
+async fn deprovision(host: &PhysicalHost, known: &Known, tools: &Tools) -> Result<Outcome, ReconcileError> {
     if let Err(trouble) = empty(known).await {
         return Ok(Outcome::Failed(trouble));
     }
     if host.metadata.deletion_timestamp.is_some() && is_released(host) {
-        return let_go(host, Farewell::Clean, marks).await;
+        return let_go(host, Farewell::Clean, &tools.marks).await;
     }
-    Ok(stays_back(host).map_or(Outcome::Cleaned, Outcome::Failed))
+    let delivery = tools.presenter.as_ref().map_or(Delivery::Off, Presenter::delivery);
+    Ok(match (demand(host, delivery), delivery.agent()) {
+        (None, _) => Outcome::Emptied(Emptied::Clean),
+        (Some(demand), AgentBoot::None) => Outcome::Failed(demand.not_possible()),
+        (Some(_), AgentBoot::VirtualMedia | AgentBoot::Network) => Outcome::Emptied(Emptied::ToBeWiped),
+    })
 }
 
 /// What was made for a claim, and copied for its tenant, goes with it.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{controller::Failure, status::StatusError};
+use crate::{chance::NoChance, controller::Failure, status::StatusError};
 
 /// Why a reconcile has to be tried again.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +19,12 @@ pub enum ReconcileError {
     /// The host could not be written.
     #[error("the host can't be written")]
     Write(#[source] Box<kube::Error>),
+    /// What the agent saw of its machine could not be read.
+    #[error("the HardwareData of the host can't be read")]
+    Inspection(#[source] Box<kube::Error>),
+    /// There are no random numbers.
+    #[error(transparent)]
+    Chance(#[from] NoChance),
     /// The status could not be written.
     #[error(transparent)]
     Status(#[from] StatusError),
@@ -34,6 +40,8 @@ impl Failure for ReconcileError {
             Self::Bmc => "bmc",
             Self::BootResources => "boot-resources",
             Self::Write(_) => "write",
+            Self::Inspection(_) => "read",
+            Self::Chance(_) => "chance",
             Self::Status(error) => error.category(),
             Self::TimedOut(_) => "timeout",
         }

@@ -7,7 +7,7 @@ use beskar7_api::{
     address::{AddressType, MachineAddress},
     hardware::{Architecture, Disk, Firmware, Hardware, MediaType, Nic},
 };
-use beskar7_core::host::{contact::Parts, wants_addresses};
+use beskar7_core::host::{contact::Parts, errand::is_inspected, wants_addresses};
 use beskar7_redfish::{Drive, Inventory, Processor};
 use kube::{
     Api, Client, Resource as _, ResourceExt as _,
@@ -111,12 +111,26 @@ pub(super) async fn publish(client: &Client, host: &PhysicalHost) -> Result<(), 
         "apiVersion": format!("{GROUP}/{VERSION}"),
         "kind": HardwareData::kind(&()),
         "metadata": { "name": name, "ownerReferences": [owner] },
-        "spec": HardwareDataSpec { hardware },
+        "spec": HardwareDataSpec { hardware, inspection: None },
     });
     all.patch(&name, &PatchParams::apply(MANAGER).force(), &Patch::Apply(&object))
         .await
         .map(|_| ())
         .map_err(|error| ReconcileError::Write(Box::new(error)))
+}
+
+/// What the agent saw of the machine of a host, where that is written down and its errand not ended yet.
+pub(super) async fn inspected(
+    client: &Client,
+    host: &PhysicalHost,
+) -> Result<Option<Box<Hardware>>, ReconcileError> {
+    if !is_inspected(host) {
+        return Ok(None);
+    }
+    let all: Api<HardwareData> = Api::namespaced(client.clone(), &host.namespace().unwrap_or_default());
+    let found =
+        all.get_opt(&host.name_any()).await.map_err(|error| ReconcileError::Inspection(Box::new(error)))?;
+    Ok(found.and_then(|found| found.spec.inspection).map(|inspection| Box::new(inspection.hardware)))
 }
 
 fn hardware(host: &PhysicalHost) -> Option<Hardware> {

@@ -3,6 +3,7 @@
 
 use beskar7_api::{PhysicalHost, annotations, finalizers};
 use beskar7_core::host::{
+    errand::Errand,
     hold::{Booting, power_is_the_claims},
     moving::{block, may_unblock},
     restart::Restart,
@@ -34,7 +35,7 @@ impl Marks {
     ) -> Result<Written, ReconcileError> {
         let mut annotations = json!({
             annotations::BOOTING: booting.to_string(), annotations::HEARD: null, annotations::UNUSED: null,
-            annotations::AGENT: null,
+            annotations::AGENT: null, annotations::ERRAND: null,
         });
         block_move(&mut annotations, host);
         self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
@@ -48,6 +49,34 @@ impl Marks {
     ) -> Result<Written, ReconcileError> {
         let mut annotations = json!({ annotations::BOOTING: booting.to_string() });
         block_move(&mut annotations, host);
+        self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
+    }
+
+    /// The agent is wanted on its machine, or about to be started there. What it said before does not count any more.
+    pub(super) async fn errand(
+        &self,
+        host: &PhysicalHost,
+        errand: &Errand,
+    ) -> Result<Written, ReconcileError> {
+        let mut annotations = json!({ annotations::ERRAND: errand.to_string(), annotations::AGENT: null });
+        block_move(&mut annotations, host);
+        self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
+    }
+
+    /// The machine of its errand was seen to have power.
+    pub(super) async fn on_errand(
+        &self,
+        host: &PhysicalHost,
+        errand: &Errand,
+    ) -> Result<Written, ReconcileError> {
+        let annotations = json!({ annotations::ERRAND: errand.to_string() });
+        self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
+    }
+
+    /// Its errand is over.
+    pub(super) async fn end_errand(&self, host: &PhysicalHost) -> Result<Written, ReconcileError> {
+        let mut annotations = json!({ annotations::ERRAND: null, annotations::AGENT: null });
+        unblock_move(&mut annotations, host);
         self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
     }
 
@@ -89,7 +118,7 @@ impl Marks {
             annotations::RELEASE: null, annotations::RESTART: null, annotations::RESTARTED: null,
             annotations::POLICY: null, annotations::COPIES: null, annotations::IMAGE: null,
             annotations::CLEANING: null, annotations::CLEANED: null, annotations::UNUSED: null,
-            annotations::AGENT: null,
+            annotations::AGENT: null, annotations::ERRAND: null,
         });
         let of_machine = host.status.as_ref().and_then(|status| status.claim_id.as_ref());
         if let (Some(ended), Some(all)) =

@@ -39,14 +39,15 @@ pub(super) async fn media(
         None => {}
         Some(Parameters::Overlay(arguments)) => {
             let presenter = presenter.ok_or_else(off)?;
-            let source = if wanted.installs { presenter.agent.iso.as_ref() } else { wanted.image.as_ref() };
+            let source =
+                if wanted.starts_agent { presenter.agent.iso.as_ref() } else { wanted.image.as_ref() };
             media.image = match source {
                 Some(source) => Some(presented(presenter, source, arguments, claim).await?),
                 None => None,
             };
         }
         Some(Parameters::UefiTarget { loader, arguments }) => {
-            if let (true, Some(presenter)) = (wanted.installs, presenter) {
+            if let (true, Some(presenter)) = (wanted.starts_agent, presenter) {
                 media.image.clone_from(&presenter.agent.iso);
             }
             let filled = match presenter {

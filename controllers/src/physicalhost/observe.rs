@@ -33,8 +33,9 @@ pub(super) struct Found {
 impl Found {
     /// As a decision takes it, with what went wrong when something was done last.
     pub(super) fn observed(self, trouble: Option<Trouble>, consumer_exists: Option<bool>) -> Observed {
-        let (sight, cleaned) = (None, false);
-        Observed { secrets: self.secrets, contact: self.contact, consumer_exists, trouble, sight, cleaned }
+        let (sight, emptied, inspected) = (None, None, None);
+        let (secrets, contact) = (self.secrets, self.contact);
+        Observed { secrets, contact, consumer_exists, trouble, sight, emptied, inspected }
     }
 }
 

@@ -210,14 +210,15 @@ async fn steps(
     context: &Context,
     trail: &mut Trail,
 ) -> Result<Action, ReconcileError> {
-    let (mut sight, mut cleaned) = (None, false);
+    let (mut sight, mut emptied) = (None, None);
     for _ in 0..MOST_STEPS {
         let mut found = observe::observe(&context.client, &context.bmcs, key, &host).await;
         let known = found.known.take();
         let news = add_parts(&mut found.contact, known.as_deref());
         let observed = Observed {
             sight: sight.take(),
-            cleaned: std::mem::take(&mut cleaned),
+            emptied: emptied.take(),
+            inspected: inventory::inspected(&context.client, &host).await?,
             ..found.observed(context.last_trouble(key), context.consumers.exists(&host).await)
         };
         let decision = host::decide(&host, &observed, context.pace, now());
@@ -240,9 +241,9 @@ async fn steps(
                 (host, sight) = (*now, seen);
                 trail.reach(&host);
             }
-            Outcome::Cleaned => {
+            Outcome::Emptied(left) => {
                 context.trouble(key, None);
-                cleaned = true;
+                emptied = Some(left);
             }
             Outcome::Gone => {
                 context.forget(key);

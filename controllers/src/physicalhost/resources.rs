@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use beskar7_api::{
-    DHCPReservation, HostBootConfiguration, HostClaim, PhysicalHost, conditions::host as reasons, labels,
-    physical_host::HostBoot,
+    DHCPReservation, HostBootConfiguration, HostClaim, PhysicalHost, boot::AgentTask,
+    conditions::host as reasons, labels, physical_host::HostBoot,
 };
 use beskar7_core::{
     host::{
@@ -44,14 +44,15 @@ impl Resources {
         Self { client, claims, configurations, reservations }
     }
 
-    /// Makes them what the host's claim asks for. The machine may be turned on when this says so.
+    /// Makes them what the host boots for its claim, or for its errand. The machine may be turned on when this says so.
     pub(super) async fn prepare(
         &self,
         host: &PhysicalHost,
         claim: &str,
+        boot: (&HostBoot, Option<AgentTask>),
         presenter: &Presenter,
     ) -> Result<(), Trouble> {
-        let wanted = self.wanted(host, &host.spec.boot.clone().unwrap_or_default(), presenter)?;
+        let wanted = self.wanted(host, boot, presenter)?;
         let name = host.name_any();
         if let Some(reservation) = wanted.reservation {
             let reservation = DHCPReservation::new(&name, reservation);
@@ -85,7 +86,7 @@ impl Resources {
             return Ok(());
         }
         let (known, name) = (key(host), host.name_any());
-        let wanted = self.wanted(host, boot, presenter)?;
+        let wanted = self.wanted(host, (boot, None), presenter)?;
         if let Some(reservation) = wanted.reservation {
             let is_right = |found: &Arc<DHCPReservation>| found.spec == reservation;
             if !self.reservations.get(&known).as_ref().is_some_and(is_right) {
@@ -112,7 +113,12 @@ impl Resources {
     }
 
     /// What a host is to have. A tenant's claim says more of it than the host.
-    fn wanted(&self, host: &PhysicalHost, boot: &HostBoot, presenter: &Presenter) -> Result<Wanted, Trouble> {
+    fn wanted(
+        &self,
+        host: &PhysicalHost,
+        boot: (&HostBoot, Option<AgentTask>),
+        presenter: &Presenter,
+    ) -> Result<Wanted, Trouble> {
         let tenants = held_by::<HostClaim>(host).and_then(|claim| self.claims.get(&claim));
         resources(host, boot, tenants.as_deref(), &presenter.links.shown_script(), &presenter.agent)
     }

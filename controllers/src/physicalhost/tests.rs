@@ -62,7 +62,7 @@ impl MockApiServer {
         let recorder = Recorder::new(client.clone(), "test", "test-0");
         let minute = Duration::from_secs(60);
         let delivery = beskar7_core::delivery::Delivery::Off;
-        let pace = Pace { poll: minute, boot: minute, release: minute, delivery };
+        let pace = Pace { poll: minute, boot: minute, release: minute, delivery, inspect: false };
         let machines =
             Feed::new("Beskar7Machine", Api::all(client.clone()), watcher::Config::default()).cache();
         Arc::new(Context::new(

@@ -22,7 +22,7 @@ use crate::{
     diagnostics::{Health, Metrics, Pulse},
     hostbootconfiguration, hostclaim, hostdeploypolicy,
     leader::{Gate, LEASE_NAME},
-    options::Options,
+    options::{Inspect, Options},
     physicalhost,
     tell::Recorder,
     upkeep::Upkeep,
@@ -81,6 +81,7 @@ impl Controllers {
             boot: options.controllers.boot_timeout,
             release: options.controllers.release_timeout,
             delivery: parts.delivery(),
+            inspect: options.boot.inspect == Inspect::Always,
         };
         let hosts = physicalhost::Context::new(
             client.clone(),

@@ -1,21 +1,26 @@
 //! What the agent on a machine is told to do next.
 
 use beskar7_agent_protocol::order::{
-    Algorithm, Checksum, Configuration, DiskHints, Image, ImageFormat, Install, Order, Task,
+    Algorithm, Checksum, Clean, Configuration, DiskHints, Image, ImageFormat, Install, Order, Task,
+    Thoroughness,
 };
 use beskar7_api::{
-    HostBootConfiguration, PhysicalHost,
+    HostBootConfiguration, PhysicalHost, annotations,
     boot::{DiskInstall, ImageFormat as Format},
     hardware::RootDeviceHints,
     host_boot_configuration::ServedArtifact,
 };
 
-use super::said::{Said, Stage};
+use super::{
+    assignment::{Assignment, Work},
+    said::{Said, Stage},
+};
 use crate::{
-    delivery::{Way, booting, way},
+    delivery::{Way, way},
     host::{
+        cleaning::demand_with_agent,
         heard::{Heard, Word},
-        hold::Booting,
+        hold::annotation,
     },
     network_boot::readiness,
 };
@@ -28,51 +33,70 @@ const IMAGE: &str = "image";
 pub enum Next {
     /// Nothing for now.
     Nothing,
-    /// To install an image.
-    Install(Order),
+    /// What it was started for.
+    Work(Order),
     /// To start the machine anew, from its disk.
     Restart(Order),
+    /// To turn it off.
+    PowerOff(Order),
 }
 
 /// What it is told to do can't be said yet: what it installs is not ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotReady;
 
-/// The name of the order to install. A machine that is armed again gets another one.
-#[must_use]
-pub fn install_id(booting: &Booting) -> String {
-    format!("install-{}-{}", booting.since.as_second(), booting.tries)
-}
-
-/// The name of the order to restart that follows it.
-#[must_use]
-pub fn restart_id(booting: &Booting) -> String {
-    format!("restart-{}-{}", booting.since.as_second(), booting.tries)
-}
-
-/// What the agent on the machine of a host is told under this claim. `heard_here` says which words this server has heard of
-/// it, and not written down yet.
+/// What the agent on the machine of a host is told under this claim, or on this errand. `heard_here` says which words this
+/// server has heard of it, and not written down yet.
 ///
 /// # Errors
 /// Its HostBootConfiguration is not ready.
 pub fn next(
     host: &PhysicalHost,
-    claim: &str,
+    id: &str,
     configuration: Option<&HostBootConfiguration>,
     heard_here: impl Fn(Word) -> bool,
 ) -> Result<Next, NotReady> {
-    let (Some(booting), Some(boot)) = (booting(host, claim), &host.spec.boot) else {
-        return Ok(Next::Nothing);
-    };
-    let Some(install) = &boot.install else { return Ok(Next::Nothing) };
-    let heard = Heard::of(host, claim);
-    if heard.has(Word::Installed) || heard_here(Word::Installed) {
-        return Ok(Next::Restart(Order { id: restart_id(&booting), task: Task::Reboot }));
+    let Some(assignment) = Assignment::of(host, id) else { return Ok(Next::Nothing) };
+    if let Some(farewell) = farewell(host, &assignment, heard_here) {
+        return Ok(farewell);
     }
     // The same again would fail again. Who changed something turns the machine off, and it is begun anew.
-    if Said::of(host, &booting).is_some_and(|said| said.stage() == Stage::Failed) {
+    if Said::of(host, &assignment).is_some_and(|said| said.stage() == Stage::Failed) {
         return Ok(Next::Nothing);
     }
+    let task = match assignment.work {
+        Work::Inspect => Task::Inspect,
+        Work::Clean(how) if is_enough(host, how) => Task::Clean(Clean { how }),
+        // More is wanted by now: it is begun anew.
+        Work::Clean(_) => return Ok(Next::Nothing),
+        Work::Install => Task::Install(Box::new(install(host, configuration)?)),
+    };
+    Ok(Next::Work(Order { id: assignment.order(), task }))
+}
+
+/// What it is told when it is done.
+fn farewell(host: &PhysicalHost, assignment: &Assignment, heard_here: impl Fn(Word) -> bool) -> Option<Next> {
+    let order = |task| Order { id: assignment.farewell(), task };
+    let is_done = match assignment.work {
+        Work::Install => {
+            let heard = Heard::of(host, &assignment.booting.claim);
+            let is_installed = heard.has(Word::Installed) || heard_here(Word::Installed);
+            return is_installed.then(|| Next::Restart(order(Task::Reboot)));
+        }
+        Work::Inspect => annotation(host, annotations::INSPECTED).is_some(),
+        Work::Clean(_) => demand_with_agent(host).is_none(),
+    };
+    is_done.then(|| Next::PowerOff(order(Task::PowerOff)))
+}
+
+/// Whether a host whose disks are wiped so is clean enough for others.
+pub(super) fn is_enough(host: &PhysicalHost, how: Thoroughness) -> bool {
+    demand_with_agent(host).is_none_or(|demand| demand.how == how || how == Thoroughness::Full)
+}
+
+fn install(host: &PhysicalHost, configuration: Option<&HostBootConfiguration>) -> Result<Install, NotReady> {
+    let boot = host.spec.boot.as_ref().ok_or(NotReady)?;
+    let install = boot.install.as_ref().ok_or(NotReady)?;
     let ready = configuration.filter(|found| readiness(found).is_ok()).ok_or(NotReady)?;
     let artifacts = ready.status.as_ref().map(|status| status.artifacts.as_slice()).unwrap_or_default();
     let served = artifacts.iter().find(|artifact| artifact.name == IMAGE).ok_or(NotReady)?;
@@ -83,12 +107,11 @@ pub fn next(
         }),
         Some(Way::Url | Way::Volume(_)) | None => None,
     };
-    let install = Install {
+    Ok(Install {
         image: Image { path: IMAGE.to_owned(), format: format(install), checksum: checksum(served) },
         disk: hints(install.root_device_hints.as_ref(), host.spec.root_device_hints.as_ref()),
         configuration,
-    };
-    Ok(Next::Install(Order { id: install_id(&booting), task: Task::Install(Box::new(install)) }))
+    })
 }
 
 const fn format(install: &DiskInstall) -> ImageFormat {

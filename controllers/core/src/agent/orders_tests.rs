@@ -37,7 +37,9 @@ fn told(
     let host = with_annotations(host(spec, json!(null)), marks);
     Ok(match next(&host, "c", found, |_| false)? {
         Next::Nothing => Value::Null,
-        Next::Install(order) | Next::Restart(order) => serde_json::to_value(order).unwrap(),
+        Next::Work(order) | Next::Restart(order) | Next::PowerOff(order) => {
+            serde_json::to_value(order).unwrap()
+        }
     })
 }
 
@@ -112,5 +114,45 @@ fn nothing_is_installed_that_was_not_looked_at() {
         Some(configuration("Ready", json!([{"name": "kernel"}]))),
     ] {
         assert_eq!(told(to_install(json!({}), json!(null)), &[BEGUN], found.as_ref()), Err(NotReady));
+    }
+}
+
+#[test]
+fn on_an_errand_it_is_told_what_it_was_started_for_and_then_to_turn_the_machine_off() {
+    use beskar7_api::annotations::{CLEANED, ERRAND, INSPECTED, RELEASE};
+    let inspects = |marks: &[(&str, &str)]| with_annotations(host(json!({}), json!(null)), marks);
+    let leaves = |cleaning: Value, marks: &[(&str, &str)]| {
+        let marks: Vec<_> = marks.iter().copied().chain([(RELEASE, "c")]).collect();
+        let spec = json!({"claimID": "c", "cleaning": cleaning});
+        with_annotations(host(spec, json!({"claimID": "c", "state": "Deprovisioning"})), &marks)
+    };
+    let failed =
+        r#"{"claim": "e", "second": 1, "order": "inspect-100-1", "state": "failed", "message": "why"}"#;
+    let (inspect, metadata, full) =
+        ((ERRAND, "inspect e 100 on"), (ERRAND, "clean-metadata e 100 on"), (ERRAND, "clean-full e 100 on"));
+    let off = json!({"id": "power-off-100-1", "task": "powerOff"});
+    for (host, expected) in [
+        (inspects(&[inspect]), json!({"id": "inspect-100-1", "task": "inspect"})),
+        (inspects(&[(ERRAND, "inspect e")]), json!(null)),
+        (inspects(&[inspect, (INSPECTED, "5")]), off.clone()),
+        (inspects(&[inspect, (AGENT, failed)]), json!(null)),
+        (inspects(&[inspect, (PAUSED, "")]), json!(null)),
+        (leaves(json!(null), &[metadata]), json!({"id": "clean-100-1", "task": "clean", "how": "metadata"})),
+        (leaves(json!("Full"), &[full]), json!({"id": "clean-100-1", "task": "clean", "how": "full"})),
+        (leaves(json!("Full"), &[metadata]), json!(null)),
+        (leaves(json!(null), &[metadata, (CLEANED, "c")]), off),
+    ] {
+        let told = match next(&host, "e", None, |_| false).unwrap() {
+            Next::Nothing => Value::Null,
+            Next::Work(order) | Next::Restart(order) | Next::PowerOff(order) => {
+                serde_json::to_value(order).unwrap()
+            }
+        };
+        assert_eq!(told, expected, "{:?}", host.metadata.annotations);
+        assert_eq!(
+            next(&host, "c", None, |_| false),
+            Ok(Next::Nothing),
+            "the claim's own URL is good for nothing"
+        );
     }
 }

@@ -1,28 +1,38 @@
 //! What follows from what the agent reports.
 
-use beskar7_agent_protocol::report::{Outcome, Report, State};
+use beskar7_agent_protocol::{
+    hardware::Inventory,
+    report::{CleanedDisk, Outcome, Report, State},
+};
 use beskar7_api::PhysicalHost;
 use jiff::Timestamp;
 
 use super::{
-    orders::{install_id, restart_id},
+    assignment::{Assignment, Work},
+    orders::is_enough,
     said::Said,
 };
-use crate::{
-    delivery::{booting, claim_of},
-    host::{
-        heard::{Heard as Words, Word},
-        hold::{Booting, Progress},
-    },
+use crate::host::{
+    cleaning::demand_with_agent,
+    heard::{Heard as Words, Word},
 };
 
 /// What follows from a report.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
     /// It goes on with what it was told.
     Goes(Said),
     /// The image is on its disk.
     Installed(Said),
+    /// The machine is made of this.
+    Inspected(Box<Inventory>),
+    /// The disks are clean of this claim.
+    Cleaned {
+        /// The claim.
+        claim: String,
+        /// What became of each disk.
+        disks: Vec<CleanedDisk>,
+    },
     /// It could not do what it was told.
     Failed(Said),
     /// It goes down, to start from its disk.
@@ -37,52 +47,73 @@ pub enum Heard {
     Nonsense,
 }
 
-/// What follows from what the agent on the machine of a host reports under this claim.
+/// What follows from what the agent on the machine of a host reports under this claim, or on this errand.
 #[must_use]
-pub fn hear(host: &PhysicalHost, claim: &str, report: &Report, now: Timestamp) -> Heard {
-    let Some(booting) = armed(host, claim) else { return Heard::NotWanted };
-    let heard = if report.order == install_id(&booting) {
-        of_installation(host, &booting, report, now)
-    } else if report.order == restart_id(&booting) {
-        match &report.state {
-            State::Done(Outcome::GoingDown) => Heard::GoesDown,
-            State::Running(_) => Heard::Late,
-            State::Done(Outcome::Inspected(_) | Outcome::Cleaned(_) | Outcome::Installed(_))
-            | State::Failed(_) => Heard::Nonsense,
-        }
+pub fn hear(host: &PhysicalHost, id: &str, report: &Report, now: Timestamp) -> Heard {
+    let Some(assignment) = Assignment::standing(host, id) else { return Heard::NotWanted };
+    let heard = if report.order == assignment.order() {
+        of_work(host, &assignment, report, now)
+    } else if report.order == assignment.farewell() {
+        of_farewell(&assignment, report)
     } else {
         Heard::NotWanted
     };
     // A paused host is left as it is, and its machine with it.
-    match (self::booting(host, claim).is_none(), heard) {
+    match (Assignment::of(host, id).is_none(), heard) {
         (true, Heard::Goes(_)) => Heard::Late,
-        (true, Heard::Installed(_) | Heard::Failed(_) | Heard::GoesDown) => Heard::NotNow,
+        (
+            true,
+            Heard::Installed(_)
+            | Heard::Inspected(_)
+            | Heard::Cleaned { .. }
+            | Heard::Failed(_)
+            | Heard::GoesDown,
+        ) => Heard::NotNow,
         (_, heard) => heard,
     }
 }
 
-fn of_installation(host: &PhysicalHost, booting: &Booting, report: &Report, now: Timestamp) -> Heard {
-    let is_over = Words::of(host, &booting.claim).has(Word::Installed);
-    match &report.state {
-        State::Done(Outcome::Installed(installed)) => {
-            Heard::Installed(Said::installed(booting, installed, now))
+fn of_work(host: &PhysicalHost, assignment: &Assignment, report: &Report, now: Timestamp) -> Heard {
+    match (&report.state, assignment.work) {
+        (State::Running(_) | State::Failed(_), _) if is_over(host, assignment) => Heard::Late,
+        (State::Running(progress), _) => Heard::Goes(Said::running(assignment, progress, now)),
+        (State::Failed(failure), _) => Heard::Failed(Said::failed(assignment, failure, now)),
+        (State::Done(Outcome::Installed(installed)), Work::Install) => {
+            Heard::Installed(Said::installed(assignment, installed, now))
         }
-        State::Running(_) | State::Failed(_) if is_over => Heard::Late,
-        State::Running(progress) => Heard::Goes(Said::running(booting, progress, now)),
-        State::Failed(failure) => Heard::Failed(Said::failed(booting, failure, now)),
-        State::Done(Outcome::Inspected(_) | Outcome::Cleaned(_) | Outcome::GoingDown) => Heard::Nonsense,
+        (State::Done(Outcome::Inspected(inventory)), Work::Inspect) => Heard::Inspected(inventory.clone()),
+        (State::Done(Outcome::Cleaned(disks)), Work::Clean(how)) => match demand_with_agent(host) {
+            Some(demand) if is_enough(host, how) => {
+                Heard::Cleaned { claim: demand.claim, disks: disks.clone() }
+            }
+            Some(_) => Heard::NotWanted,
+            None => Heard::Late,
+        },
+        (
+            State::Done(
+                Outcome::Installed(_) | Outcome::Inspected(_) | Outcome::Cleaned(_) | Outcome::GoingDown,
+            ),
+            Work::Install | Work::Inspect | Work::Clean(_),
+        ) => Heard::Nonsense,
     }
 }
 
-/// The mark of a machine that was turned on for this claim, whether its host is paused or not.
-fn armed(host: &PhysicalHost, claim: &str) -> Option<Booting> {
-    let installs = host.spec.boot.as_ref().is_some_and(|boot| boot.install.is_some());
-    if !installs || claim_of(host) != Some(claim) {
-        return None;
+fn is_over(host: &PhysicalHost, assignment: &Assignment) -> bool {
+    match assignment.work {
+        Work::Install => Words::of(host, &assignment.booting.claim).has(Word::Installed),
+        // What it came to ends the errand.
+        Work::Inspect | Work::Clean(_) => false,
     }
-    match Progress::of(host, claim) {
-        Progress::Booting(booting) => Some(booting),
-        Progress::NotBegun | Progress::Seen => None,
+}
+
+fn of_farewell(assignment: &Assignment, report: &Report) -> Heard {
+    match (&report.state, assignment.work) {
+        (State::Done(Outcome::GoingDown), Work::Install) => Heard::GoesDown,
+        (State::Done(Outcome::GoingDown), Work::Inspect | Work::Clean(_)) | (State::Running(_), _) => {
+            Heard::Late
+        }
+        (State::Done(Outcome::Inspected(_) | Outcome::Cleaned(_) | Outcome::Installed(_)), _)
+        | (State::Failed(_), _) => Heard::Nonsense,
     }
 }
 

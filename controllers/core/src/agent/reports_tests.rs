@@ -15,6 +15,8 @@ fn heard(marks: &[(&str, &str)], report: &Value) -> String {
         Heard::Goes(said) => format!("goes: {said}"),
         Heard::Installed(said) => format!("installed: {said}"),
         Heard::Failed(said) => format!("failed: {said}"),
+        Heard::Inspected(inventory) => format!("inspected: {} disks", inventory.disks.len()),
+        Heard::Cleaned { claim, disks } => format!("cleaned of {claim}: {} disks", disks.len()),
         other @ (Heard::GoesDown | Heard::Late | Heard::NotNow | Heard::NotWanted | Heard::Nonsense) => {
             format!("{other:?}")
         }
@@ -60,5 +62,72 @@ fn a_report_counts_for_the_order_that_it_is_about() {
         (vec![begun, (PAUSED, "")], &with_order(&running, "x"), "NotWanted"),
     ] {
         assert_eq!(heard(&marks, report), expected, "{marks:?} {report}");
+    }
+}
+
+/// What follows from a report on an errand. `id` is the one that the agent's URL is of.
+fn on_errand(host: &beskar7_api::PhysicalHost, id: &str, report: Value) -> String {
+    match hear(host, id, &serde_json::from_value(report).unwrap(), at(200)) {
+        Heard::Goes(said) => format!("goes: {said}"),
+        Heard::Failed(said) => format!("failed: {said}"),
+        Heard::Inspected(inventory) => format!("inspected: {} disks", inventory.disks.len()),
+        Heard::Cleaned { claim, disks } => format!("cleaned of {claim}: {} disks", disks.len()),
+        other @ (Heard::Installed(_)
+        | Heard::GoesDown
+        | Heard::Late
+        | Heard::NotNow
+        | Heard::NotWanted
+        | Heard::Nonsense) => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_an_agent_saw_counts_for_the_errand_that_it_is_on() {
+    let seen = json!({"order": "inspect-100-1", "state": "done", "inspected": {"disks": [{}, {}]}});
+    let running = json!({"order": "inspect-100-1", "state": "running", "step": "listening"});
+    let gone = json!({"order": "power-off-100-1", "state": "done", "goingDown": null});
+    let cleaned = json!({"order": "inspect-100-1", "state": "done", "cleaned": []});
+    let errand = (beskar7_api::annotations::ERRAND, "inspect i 100 on");
+    for (marks, id, report, expected) in [
+        (vec![errand], "i", &seen, "inspected: 2 disks"),
+        (vec![errand], "i", &running, "goes: listening"),
+        (vec![errand], "i", &gone, "Late"),
+        (vec![errand], "i", &cleaned, "Nonsense"),
+        (vec![errand], "another", &seen, "NotWanted"),
+        (vec![], "i", &seen, "NotWanted"),
+        (vec![(errand.0, "inspect i 110 try-2 on")], "i", &seen, "NotWanted"),
+        (vec![(errand.0, "inspect i")], "i", &seen, "NotWanted"),
+        (vec![errand, (PAUSED, "")], "i", &seen, "NotNow"),
+        (vec![errand, (PAUSED, "")], "i", &running, "Late"),
+    ] {
+        let host = with_annotations(host(json!({"inspect": true}), json!(null)), &marks);
+        assert_eq!(on_errand(&host, id, report.clone()), expected, "{marks:?} {id} {report}");
+    }
+    let taken = with_annotations(host(held(), json!(null)), &[errand]);
+    assert_eq!(on_errand(&taken, "i", seen), "NotWanted", "somebody holds the host");
+}
+
+#[test]
+fn disks_are_clean_of_the_claim_that_they_were_wiped_of_as_thoroughly_as_is_wanted() {
+    use beskar7_api::annotations::{CLEANED, CLEANING, ERRAND, RELEASE};
+    let done = json!({"order": "clean-100-1", "state": "done", "cleaned": [{"disk": "/dev/sda", "method": "metadata"}]});
+    let (metadata, full) = ((ERRAND, "clean-metadata e 100 on"), (ERRAND, "clean-full e 100 on"));
+    for (marks, cleaning, expected) in [
+        (vec![metadata], json!(null), "cleaned of c: 1 disks"),
+        (vec![metadata], json!("Full"), "NotWanted"),
+        (vec![metadata, (CLEANING, "Full")], json!(null), "NotWanted"),
+        (vec![full], json!(null), "cleaned of c: 1 disks"),
+        (vec![metadata, (CLEANED, "c")], json!(null), "Late"),
+        (vec![metadata], json!("None"), "Late"),
+    ] {
+        let marks: Vec<_> = marks.into_iter().chain([(RELEASE, "c")]).collect();
+        let spec = json!({"claimID": "c", "cleaning": cleaning});
+        let host = with_annotations(host(spec, json!({"claimID": "c", "state": "Deprovisioning"})), &marks);
+        assert_eq!(on_errand(&host, "e", done.clone()), expected, "{marks:?} {cleaning}");
+        assert_eq!(
+            on_errand(&host, "c", done.clone()),
+            "NotWanted",
+            "who had the machine says nothing of it"
+        );
     }
 }

@@ -10,8 +10,8 @@ use beskar7_api::{PhysicalHost, annotations};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::orders::install_id;
-use crate::host::hold::{Booting, annotation};
+use super::assignment::Assignment;
+use crate::host::hold::annotation;
 
 /// So many characters of a step's name are kept.
 const LONGEST_STEP: usize = 64;
@@ -57,11 +57,11 @@ pub enum Stage {
 impl Said {
     /// That it asked what to do.
     #[must_use]
-    pub fn asked(booting: &Booting, now: Timestamp) -> Self {
+    pub fn asked(assignment: &Assignment, now: Timestamp) -> Self {
         Self {
-            claim: booting.claim.clone(),
+            claim: assignment.booting.claim.clone(),
             second: now.as_second(),
-            order: install_id(booting),
+            order: assignment.order(),
             state: Stage::Asked,
             step: None,
             disk: None,
@@ -71,48 +71,51 @@ impl Said {
         }
     }
 
-    pub(super) fn running(booting: &Booting, progress: &Progress, now: Timestamp) -> Self {
+    pub(super) fn running(assignment: &Assignment, progress: &Progress, now: Timestamp) -> Self {
         Self {
             state: Stage::Running,
             step: Some(short(&progress.step, LONGEST_STEP)),
             disk: progress.disk.as_deref().map(|disk| short(disk, LONGEST_DISK)),
             done: progress.done,
             total: progress.total,
-            ..Self::asked(booting, now)
+            ..Self::asked(assignment, now)
         }
     }
 
-    pub(super) fn installed(booting: &Booting, installed: &Installed, now: Timestamp) -> Self {
+    pub(super) fn installed(assignment: &Assignment, installed: &Installed, now: Timestamp) -> Self {
         Self {
             state: Stage::Installed,
             disk: Some(short(&installed.disk, LONGEST_DISK)),
             done: Some(installed.written),
-            ..Self::asked(booting, now)
+            ..Self::asked(assignment, now)
         }
     }
 
-    pub(super) fn failed(booting: &Booting, failure: &Failure, now: Timestamp) -> Self {
+    pub(super) fn failed(assignment: &Assignment, failure: &Failure, now: Timestamp) -> Self {
         Self {
             state: Stage::Failed,
             step: Some(short(&failure.step, LONGEST_STEP)),
             disk: failure.disk.as_deref().map(|disk| short(disk, LONGEST_DISK)),
             message: Some(short(&failure.message, LONGEST_MESSAGE)),
-            ..Self::asked(booting, now)
+            ..Self::asked(assignment, now)
         }
     }
 
     /// What stands on a host, if it is about the order that its machine was armed for last.
     #[must_use]
-    pub fn of(host: &PhysicalHost, booting: &Booting) -> Option<Self> {
+    pub fn of(host: &PhysicalHost, assignment: &Assignment) -> Option<Self> {
         let said: Self = serde_json::from_str(annotation(host, annotations::AGENT)?).ok()?;
-        (said.claim == booting.claim && said.order == install_id(booting)).then_some(said)
+        said.is_of(assignment).then_some(said)
     }
 
-    /// The mark of the machine that this was said of, where it is still the one that was armed for this order. `booting` finds
-    /// the mark of a claim.
+    /// What the agent that this was said by was started for, where its machine is still the one that was armed for it.
     #[must_use]
-    pub fn booting_of(&self, booting: impl FnOnce(&str) -> Option<Booting>) -> Option<Booting> {
-        booting(&self.claim).filter(|booting| install_id(booting) == self.order)
+    pub fn assignment(&self, host: &PhysicalHost) -> Option<Assignment> {
+        Assignment::of(host, &self.claim).filter(|assignment| self.is_of(assignment))
+    }
+
+    fn is_of(&self, assignment: &Assignment) -> bool {
+        self.claim == assignment.booting.claim && self.order == assignment.order()
     }
 
     /// How far the order is.
@@ -182,10 +185,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::host::samples::{at, host, with_annotations};
+    use crate::{
+        agent::Work,
+        host::{
+            hold::Booting,
+            samples::{at, host, with_annotations},
+        },
+    };
 
-    fn booting() -> Booting {
-        Booting::parse("c 100 try-2 on installed").unwrap()
+    fn assignment(mark: &str) -> Assignment {
+        Assignment { work: Work::Install, booting: Booting::parse(mark).unwrap() }
+    }
+
+    fn booting() -> Assignment {
+        assignment("c 100 try-2 on installed")
     }
 
     fn progress(step: &str, done: Option<u64>, total: Option<u64>) -> Progress {
@@ -204,7 +217,7 @@ mod tests {
         let host = with_annotations(host(json!({}), json!(null)), &[(annotations::AGENT, &text)]);
         assert_eq!(Said::of(&host, &booting()), Some(said));
         for other in ["d 100 try-2", "c 101 try-2", "c 100"] {
-            assert_eq!(Said::of(&host, &Booting::parse(other).unwrap()), None, "{other}");
+            assert_eq!(Said::of(&host, &assignment(other)), None, "{other}");
         }
         for text in ["", "{}", "moonlight", "{\"claim\": \"c\"}"] {
             let host = with_annotations(host.clone(), &[(annotations::AGENT, text)]);

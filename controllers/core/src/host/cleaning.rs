@@ -1,14 +1,16 @@
 //! Whether the disks of a machine must be wiped before somebody else gets it.
 //!
-//! The stricter of two counts: what the host says, and what the policy demanded under which it was taken. Nothing in this
-//! version wipes disks: where that is demanded, the host stays back until people have done it and say so.
+//! The stricter of two counts: what the host says, and what the policy demanded under which it was taken. The agent wipes
+//! them, where the manager has one. Else the host stays back until people have done it and say so.
 
+use beskar7_agent_protocol::order::Thoroughness;
 use beskar7_api::{PhysicalHost, annotations, boot::Cleaning, conditions::host as reasons};
 
 use super::{
     contact::Trouble,
     hold::{annotation, is_released},
 };
+use crate::delivery::{AgentBoot, Delivery};
 
 /// A level, as it stands in annotations.
 #[must_use]
@@ -32,40 +34,80 @@ pub fn demanded_by_policy(host: &PhysicalHost) -> Cleaning {
     }
 }
 
-/// Why a host that is off and empty is not given to others yet, if it is not.
+/// That the disks of a host must be clean of a claim before somebody else gets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Demand {
+    /// How thoroughly they are wiped.
+    pub how: Thoroughness,
+    /// The claim.
+    pub claim: String,
+    /// Who says so.
+    by: String,
+}
+
+impl Demand {
+    /// Why the host stays back, where there is no agent to do it.
+    #[must_use]
+    pub fn not_possible(&self) -> Trouble {
+        let level = match self.how {
+            Thoroughness::Metadata => word(Cleaning::Metadata),
+            Thoroughness::Full => word(Cleaning::Full),
+        };
+        Trouble {
+            reason: reasons::CLEANING_NOT_POSSIBLE,
+            message: format!(
+                "The machine is off and empty, and stays back: {} demands that its disks are cleaned ({level}), and this \
+                 manager has no agent for that. Start it with --agent-iso, or with --agent-kernel and --agent-initramfs; \
+                 or wipe the disks, and set the annotation {} to {}",
+                self.by,
+                annotations::CLEANED,
+                self.claim
+            ),
+            passes: false,
+        }
+    }
+}
+
+/// What is demanded of a host before others get it, if anything. Where nobody says anything, an agent wipes what an
+/// operating system would find.
 #[must_use]
-pub fn stays_back(host: &PhysicalHost) -> Option<Trouble> {
+pub fn demand(host: &PhysicalHost, delivery: Delivery) -> Option<Demand> {
+    demand_or(
+        host,
+        match delivery.agent() {
+            AgentBoot::None => Cleaning::None,
+            AgentBoot::VirtualMedia | AgentBoot::Network => Cleaning::Metadata,
+        },
+    )
+}
+
+/// The same, where there is an agent.
+#[must_use]
+pub fn demand_with_agent(host: &PhysicalHost) -> Option<Demand> {
+    demand_or(host, Cleaning::Metadata)
+}
+
+fn demand_or(host: &PhysicalHost, otherwise: Cleaning) -> Option<Demand> {
     let by_policy = demanded_by_policy(host);
-    let demanded = host.spec.cleaning.unwrap_or_default().max(by_policy);
+    let demanded = host.spec.cleaning.unwrap_or(otherwise).max(by_policy);
+    let how = match demanded {
+        Cleaning::None => return None,
+        Cleaning::Metadata => Thoroughness::Metadata,
+        Cleaning::Full => Thoroughness::Full,
+    };
     let of_machine = || host.status.as_ref()?.claim_id.as_deref();
     let claim = host.spec.claim_id.as_deref().or_else(of_machine)?;
     let says = |name: &str| annotation(host, name) == Some(claim);
     // What says nothing of having been used may have lost that: it is not taken for clean.
-    if demanded == Cleaning::None
-        || says(annotations::CLEANED)
-        || says(annotations::UNUSED)
-        || !is_released(host)
-    {
+    if says(annotations::CLEANED) || says(annotations::UNUSED) || !is_released(host) {
         return None;
     }
-    let by = if by_policy == demanded {
-        annotation(host, annotations::POLICY).map_or_else(
-            || "a HostDeployPolicy".to_owned(),
-            |policy| format!("the HostDeployPolicy {policy}"),
-        )
-    } else {
-        "spec.cleaning".to_owned()
+    let by = match annotation(host, annotations::POLICY) {
+        Some(policy) if by_policy == demanded => format!("the HostDeployPolicy {policy}"),
+        None if by_policy == demanded => "a HostDeployPolicy".to_owned(),
+        Some(_) | None => "spec.cleaning".to_owned(),
     };
-    Some(Trouble {
-        reason: reasons::CLEANING_NOT_POSSIBLE,
-        message: format!(
-            "The machine is off and empty, and stays back: {by} demands that its disks are cleaned ({}), which this \
-             version can't do. Wipe them, and set the annotation {} to {claim}",
-            word(demanded),
-            annotations::CLEANED
-        ),
-        passes: false,
-    })
+    Some(Demand { how, claim: claim.to_owned(), by })
 }
 
 #[cfg(test)]
@@ -83,7 +125,7 @@ mod tests {
         if released {
             patch["metadata"]["annotations"][annotations::RELEASE] = json!("id");
         }
-        stays_back(&host("h", patch)).map(|trouble| trouble.message)
+        demand(&host("h", patch), Delivery::Off).map(|demand| demand.not_possible().message)
     }
 
     #[test]
@@ -108,16 +150,32 @@ mod tests {
     }
 
     #[test]
+    fn where_nobody_says_anything_an_agent_wipes_what_an_operating_system_would_find() {
+        let released = json!({annotations::RELEASE: "id"});
+        for (cleaning, expected) in [
+            (None, Some(Thoroughness::Metadata)),
+            (Some("None"), None),
+            (Some("Full"), Some(Thoroughness::Full)),
+        ] {
+            let patch = json!({
+                "metadata": {"annotations": released}, "spec": {"claimID": "id", "cleaning": cleaning},
+            });
+            let found = demand_with_agent(&host("h", patch));
+            assert_eq!(found.map(|found| found.how), expected, "{cleaning:?}");
+        }
+    }
+
+    #[test]
     fn it_is_needed_when_somebody_else_may_come_unless_nothing_ran_or_people_say_that_it_is_done() {
-        let demand = |name: &str, claim: &str| json!({annotations::CLEANING: "Full", name: claim});
+        let full = |name: &str, claim: &str| json!({annotations::CLEANING: "Full", name: claim});
         for (annotations, released, needed) in [
             (json!({annotations::CLEANING: "Full"}), true, true),
-            (demand(annotations::PROVISIONED, "id"), true, true),
-            (demand(annotations::PROVISIONED, "id"), false, false),
-            (demand(annotations::UNUSED, "id"), true, false),
-            (demand(annotations::UNUSED, "older"), true, true),
-            (demand(annotations::CLEANED, "id"), true, false),
-            (demand(annotations::CLEANED, "older"), true, true),
+            (full(annotations::PROVISIONED, "id"), true, true),
+            (full(annotations::PROVISIONED, "id"), false, false),
+            (full(annotations::UNUSED, "id"), true, false),
+            (full(annotations::UNUSED, "older"), true, true),
+            (full(annotations::CLEANED, "id"), true, false),
+            (full(annotations::CLEANED, "older"), true, true),
         ] {
             let found = told(annotations.clone(), None, released);
             assert_eq!(found.is_some(), needed, "{annotations} {released}");
@@ -126,6 +184,6 @@ mod tests {
         without_status.status = None;
         without_status.metadata.annotations =
             Some([(annotations::RELEASE.to_owned(), "id".to_owned())].into());
-        assert!(stays_back(&without_status).is_some(), "what is not known is not taken for clean");
+        assert!(demand(&without_status, Delivery::Off).is_some(), "what is not known is not taken for clean");
     }
 }

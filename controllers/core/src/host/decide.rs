@@ -13,6 +13,7 @@ use jiff::Timestamp;
 
 use super::connection::{Secrets, Settings, settings};
 use super::contact::{Contact, Parts, Trouble};
+use super::errand::{clean, wants_inspection};
 use super::events::events;
 use super::hold::{Hold, Progress, consumer_is_missing, is_released};
 use super::plan::{Farewell, Means, Plan, Sight, plan, plan_without_contact};
@@ -40,8 +41,19 @@ pub struct Observed {
     pub trouble: Option<Trouble>,
     /// How the boot was seen, if that was written down just now.
     pub sight: Option<Sight>,
-    /// Whether the machine was cleaned just now.
-    pub cleaned: bool,
+    /// Whether the machine was turned off and emptied just now, and what is left to be done to it.
+    pub emptied: Option<Emptied>,
+    /// What the agent saw of the machine, where that is to be written down now.
+    pub inspected: Option<Box<Hardware>>,
+}
+
+/// What is left to be done to a machine that is off and empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Emptied {
+    /// Nothing: it is clean.
+    Clean,
+    /// Its disks are to be wiped.
+    ToBeWiped,
 }
 
 /// How patient to be.
@@ -55,6 +67,8 @@ pub struct Pace {
     pub release: Duration,
     /// Whether there is a boot server.
     pub delivery: Delivery,
+    /// Whether hosts are inspected that do not say whether they want to be.
+    pub inspect: bool,
 }
 
 /// What follows.
@@ -133,9 +147,10 @@ pub fn decide(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timesta
     let next = next_plan(host, observed, pace, now);
     let before = host.status.clone().unwrap_or_default();
     let mut status = before.clone();
-    remember(&mut status, &observed.contact);
-    let standing = standing(host, &status, observed, &connection, &next);
-    status.claim_id = machine_of(host, &before, observed.cleaned);
+    remember(&mut status, observed);
+    let inspects = wants_inspection(host, pace.inspect);
+    let standing = standing(host, &status, observed, &connection, (&next, inspects));
+    status.claim_id = machine_of(host, &before, observed.emptied == Some(Emptied::Clean));
     status.addresses = addresses(host, &before, &observed.contact);
     status.state = standing.state;
     status.ready = standing.ready.truth == Truth::True;
@@ -203,8 +218,11 @@ fn addresses(host: &PhysicalHost, before: &PhysicalHostStatus, contact: &Contact
 }
 
 fn next_plan(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timestamp) -> Plan {
-    if observed.cleaned && Hold::of(host) == Hold::Leaving {
-        return if is_released(host) { Plan::ClearClaim } else { Plan::HandOver };
+    match (observed.emptied, Hold::of(host)) {
+        (Some(Emptied::Clean), Hold::Leaving) if is_released(host) => return Plan::ClearClaim,
+        (Some(Emptied::Clean), Hold::Leaving) => return Plan::HandOver,
+        (Some(Emptied::ToBeWiped), Hold::Leaving) => return clean(host, pace.delivery),
+        (Some(_) | None, _) => {}
     }
     if consumer_is_missing(host, observed.consumer_exists) {
         return Plan::Watch;
@@ -215,22 +233,32 @@ fn next_plan(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timestam
         // The BMC answers, and what it is told does not come about: not for ever, either.
         (Contact::Answered(_), Some(_)) if without == Plan::LetGo(Farewell::GivenUp) => without,
         (Contact::Answered(sighting), _) => {
-            plan(host, sighting.seen, now, Means { patience: pace.boot, delivery: pace.delivery })
+            let means = Means { patience: pace.boot, delivery: pace.delivery, inspect: pace.inspect };
+            plan(host, sighting.seen, now, means)
         }
     }
 }
 
-/// What a BMC told is kept until it tells something else: a host does not lose its identity to a hiccup.
-fn remember(status: &mut PhysicalHostStatus, contact: &Contact) {
-    let Contact::Answered(sighting) = contact else { return };
+/// What a BMC told is kept until it tells something else: a host does not lose its identity to a hiccup. What it does not
+/// see at all stays as the agent saw it.
+fn remember(status: &mut PhysicalHostStatus, observed: &Observed) {
+    let Contact::Answered(sighting) = &observed.contact else { return };
     let before = status.hardware_details.take().unwrap_or_default();
     let mut hardware = sighting.hardware.clone();
+    // Another machine behind the same address: what was known is of no use.
     let same_machine = before.hardware.uuid == hardware.uuid;
-    match &sighting.parts {
-        Some(parts) => put(&mut hardware, parts.clone()),
-        None if same_machine => put(&mut hardware, parts_of(before.hardware)),
-        // Another machine behind the same address: what was known is of no use.
-        None => {}
+    if let Some(parts) = &sighting.parts {
+        put(&mut hardware, parts.clone());
+    }
+    if same_machine {
+        let parts_are_new = sighting.parts.is_some();
+        if !parts_are_new {
+            put(&mut hardware, parts_of(before.hardware.clone()));
+        }
+        add_unseen(&mut hardware, before.hardware);
+    }
+    if let Some(inspected) = &observed.inspected {
+        add_unseen(&mut hardware, inspected.as_ref().clone());
     }
     status.observed_power_state = Some(sighting.seen.power);
     status.hardware_details = Some(HardwareDetails {
@@ -238,6 +266,29 @@ fn remember(status: &mut PhysicalHostStatus, contact: &Contact) {
         status: Some(sighting.health.clone()),
         bmc: sighting.bmc.clone().or(before.bmc),
     });
+}
+
+/// Adds what was known, where nothing of it is seen now. Firmware is none of it: what is not there any more is gone.
+fn add_unseen(hardware: &mut Hardware, known: Hardware) {
+    if let Some(known) = known.cpu {
+        let cpu = hardware.cpu.get_or_insert_default();
+        cpu.architecture = cpu.architecture.or(known.architecture);
+        cpu.sockets = cpu.sockets.or(known.sockets);
+        cpu.cores = cpu.cores.or(known.cores);
+        cpu.threads = cpu.threads.or(known.threads);
+        if cpu.model.is_none() {
+            cpu.model = known.model;
+        }
+    }
+    if hardware.memory.as_ref().is_none_or(|memory| memory.total_mib.is_none()) {
+        hardware.memory = known.memory.or(hardware.memory.take());
+    }
+    if hardware.storage.is_empty() {
+        hardware.storage = known.storage;
+    }
+    if hardware.nics.is_empty() {
+        hardware.nics = known.nics;
+    }
 }
 
 fn put(hardware: &mut Hardware, parts: Parts) {
@@ -298,6 +349,10 @@ fn requeue(settings: &Settings, observed: &Observed, plan: &Plan, pace: Pace) ->
             | Plan::Power(_)
             | Plan::Restart(_)
             | Plan::NoteRestarted(_)
+            | Plan::CallAgent(_)
+            | Plan::SendAgent(..)
+            | Plan::NoteSent(_)
+            | Plan::EndErrand
             | Plan::Deprovision
             | Plan::ClearClaim
             | Plan::HandOver

@@ -330,7 +330,7 @@ fn whose_a_machine_is_is_written_before_it_is_touched_and_cleared_after_it_is_cl
     let released = json!({"claimID": "c"});
     let leaving = decide(&host(released.clone(), "Provisioned", Some("c")), &off(), PACE, at(1));
     assert_eq!((leaving.status.claim_id.as_deref(), leaving.plan), (Some("c"), Plan::Deprovision));
-    let cleaned = Observed { cleaned: true, ..off() };
+    let cleaned = Observed { emptied: Some(Emptied::Clean), ..off() };
     let done = decide(&host(released.clone(), "Deprovisioning", Some("c")), &cleaned, PACE, at(1));
     assert_eq!((done.status.claim_id, done.plan), (None, Plan::ClearClaim));
     assert_eq!(done.status.state, Some(HostState::Deprovisioning), "free is another write");
@@ -358,7 +358,7 @@ fn who_takes_a_new_claim_gets_the_machine_cleaned_and_what_it_wants_booted() {
         assert_eq!(leaving.status.claim_id.as_deref(), Some("old"), "it is not the next one's yet");
         let mut cleaning = host.clone();
         cleaning.status = Some(leaving.status);
-        let cleaned = Observed { cleaned: true, ..answered(PowerState::Off) };
+        let cleaned = Observed { emptied: Some(Emptied::Clean), ..answered(PowerState::Off) };
         let clean = decide(&cleaning, &cleaned, PACE, at(2));
         assert_eq!(
             (clean.status.claim_id.as_deref(), &clean.plan),
@@ -386,7 +386,7 @@ fn a_deleted_host_whose_consumer_took_a_new_claim_waits_for_it() {
     host.metadata.deletion_timestamp = serde_json::from_value(json!("1970-01-01T00:00:00Z")).unwrap();
     let forever = decide(&host, &silent(true), PACE, at(99_999));
     assert_eq!(forever.plan, Plan::Watch);
-    let cleaned = Observed { cleaned: true, ..answered(PowerState::Off) };
+    let cleaned = Observed { emptied: Some(Emptied::Clean), ..answered(PowerState::Off) };
     assert_eq!(decide(&host, &cleaned, PACE, at(1)).plan, Plan::HandOver);
 }
 

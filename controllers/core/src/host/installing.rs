@@ -15,7 +15,7 @@ use super::{
     plan::{MOST_TRIES, Means, Plan, Seen, Sight, begin, has_passed, lost_too_often},
 };
 use crate::{
-    agent::{Said, Stage},
+    agent::{Assignment, Said, Stage, Work},
     delivery::way,
 };
 
@@ -31,12 +31,14 @@ pub(super) fn await_installation(
     means: Means,
 ) -> Plan {
     let heard = Heard::of(host, &booting.claim);
-    let said = Said::of(host, &booting);
+    let assignment = Assignment { work: Work::Install, booting };
+    let said = Said::of(host, &assignment);
+    let booting = &assignment.booting;
     let is_installed = heard.has(Word::Installed);
     match seen.power {
         PowerState::Off if host.spec.online == Some(false) => Plan::WaitForConsumer,
         PowerState::Off if is_installed => Plan::TurnOn,
-        PowerState::Off => begin_anew(host, &booting, said.is_some(), means),
+        PowerState::Off => begin_anew(host, booting, said.is_some(), means),
         PowerState::On => {
             let spoke = [(Word::Home, Evidence::Home), (Word::Node, Evidence::Node)];
             if let Some((_, evidence)) = spoke.into_iter().find(|(word, _)| heard.has(*word)) {
@@ -45,7 +47,13 @@ pub(super) fn await_installation(
             if is_installed {
                 return await_start(host, &heard, now, means);
             }
-            await_agent(host, booting, said.as_ref(), seen, now, means)
+            if said.is_none() && !booting.is_over(now, means.patience) && seen.medium == Some(false) {
+                return put_back(host, booting, means);
+            }
+            if !booting.on && !has_ended(said.as_ref(), now) {
+                return Plan::NoteOn(assignment.booting.seen_on());
+            }
+            await_agent(&assignment, said.as_ref(), now, means.patience)
         }
         PowerState::PoweringOn | PowerState::PoweringOff | PowerState::Paused | PowerState::Unknown => {
             Plan::AwaitBoot
@@ -89,20 +97,31 @@ fn await_start(host: &PhysicalHost, heard: &Heard, now: Timestamp, means: Means)
     Plan::WriteSeen(Sight::By(Evidence::Installed))
 }
 
+/// The BMC has lost the medium that the agent is on.
+fn put_back(host: &PhysicalHost, booting: &Booting, means: Means) -> Plan {
+    if booting.tries < MOST_TRIES { begin(host, means.delivery) } else { lost_too_often(booting) }
+}
+
+/// Whether nothing more is to be expected of an agent that spoke.
+fn has_ended(said: Option<&Said>, now: Timestamp) -> bool {
+    said.is_some_and(|said| said.stage() == Stage::Failed || said.is_older_than(SILENT, now))
+}
+
 /// The agent runs, or is to.
-fn await_agent(
-    host: &PhysicalHost,
-    booting: Booting,
+pub(super) fn await_agent(
+    assignment: &Assignment,
     said: Option<&Said>,
-    seen: Seen,
     now: Timestamp,
-    means: Means,
+    patience: Duration,
 ) -> Plan {
+    let Assignment { work, booting } = assignment;
     match said {
         Some(said) if said.stage() == Stage::Failed => refuse(
-            reasons::INSTALLATION_FAILED,
+            work.failure(),
             format!(
-                "The agent could not install the image: {said}. Once that is put right, turn the machine off by its BMC, and it is begun anew; or delete the machine or the claim that holds the host"
+                "The agent could not {}: {said}. Once that is put right, turn the machine off by its BMC, and it is begun anew. {}",
+                work.failed_to(),
+                work.otherwise()
             ),
             false,
         ),
@@ -114,17 +133,13 @@ fn await_agent(
             ),
             true,
         ),
-        Some(_) if booting.on => Plan::AwaitBoot,
-        Some(_) => Plan::NoteOn(booting.seen_on()),
-        None if booting.is_over(now, means.patience) => refuse(
+        Some(_) => Plan::AwaitBoot,
+        None if booting.is_over(now, patience) => refuse(
             reasons::AGENT_NOT_HEARD,
             "The machine was turned on, and its agent has not asked what to do. Look at its console: whether it starts the agent, and whether its network reaches the boot server at --boot-url. Turned off by its BMC, it is begun anew".to_owned(),
             true,
         ),
-        None if seen.medium == Some(false) && booting.tries < MOST_TRIES => begin(host, means.delivery),
-        None if seen.medium == Some(false) => lost_too_often(&booting),
-        None if booting.on => Plan::AwaitBoot,
-        None => Plan::NoteOn(booting.seen_on()),
+        None => Plan::AwaitBoot,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::{
 };
 
 const MEANS: Means = Means {
+    inspect: false,
     patience: Duration::from_secs(600),
     delivery: Delivery::On { url_length: 80, agent: AgentBoot::VirtualMedia },
 };
@@ -47,6 +48,10 @@ fn planned(more: Value, marks: &[(&str, &str)], seen: Seen, second: i64) -> Stri
         | Plan::Power(_)
         | Plan::Restart(_)
         | Plan::NoteRestarted(_)
+        | Plan::CallAgent(_)
+        | Plan::SendAgent(..)
+        | Plan::NoteSent(_)
+        | Plan::EndErrand
         | Plan::Deprovision
         | Plan::ClearClaim
         | Plan::HandOver
@@ -138,7 +143,9 @@ fn without_an_agent_nothing_is_booted() {
         let host = host(spec(json!({"boot": {"method": method, "kernelArgs": []}})), json!(null));
         let means = Means { delivery: Delivery::On { url_length: 80, agent }, ..MEANS };
         match (plan(&host, seen(PowerState::Off, None), at(0), means), expected) {
-            (Plan::Install(wanted), None) => assert!(wanted.installs && wanted.image.is_none(), "{wanted:?}"),
+            (Plan::Install(wanted), None) => {
+                assert!(wanted.starts_agent && wanted.image.is_none(), "{wanted:?}")
+            }
             (Plan::Refuse(trouble), Some(told)) => {
                 assert_eq!(trouble.reason, "AgentNotAvailable");
                 assert!(trouble.message.contains(told), "{}", trouble.message);

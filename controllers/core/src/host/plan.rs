@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use super::{
     boot_parameters::{Parameters, parameters},
     contact::Trouble,
+    errand::{Errand, Purpose, before_it_is_free, before_it_is_given_back},
     heard::{Heard, Word},
     hold::{Booting, Evidence, Hold, Progress, is_released},
     installing::await_installation,
@@ -74,8 +75,8 @@ pub struct Wanted {
     pub parameters: Option<Parameters>,
     /// How it gets its configuration from us, if it does.
     pub configuration: Option<Way>,
-    /// Whether it boots the agent, which writes an image to its disk.
-    pub installs: bool,
+    /// Whether it boots the agent.
+    pub starts_agent: bool,
 }
 
 /// How a boot counts as seen.
@@ -113,8 +114,16 @@ pub enum Plan {
     Restart(Restart),
     /// Write down that this restart was made: the machine is off.
     NoteRestarted(Restart),
-    /// Off, eject, clear the override, clean.
+    /// Off, eject, clear the override.
     Deprovision,
+    /// The agent is wanted on a machine that nobody uses: write that down.
+    CallAgent(Purpose),
+    /// Off, insert, arm, write that down, on: the agent is started on an errand.
+    SendAgent(Errand, Wanted),
+    /// The machine of an errand has power: write that down.
+    NoteSent(Errand),
+    /// An errand is over, or not wanted any more: off, eject, clear the override, and what was written of it goes.
+    EndErrand,
     /// The machine is clean, and the status says so: the claim and all that was written about it go.
     ClearClaim,
     /// The machine is clean of the last claim, and the status says so: it is the next one's.
@@ -139,6 +148,10 @@ impl Plan {
             | Self::Restart(_)
             | Self::NoteRestarted(_)
             | Self::Deprovision
+            | Self::CallAgent(_)
+            | Self::SendAgent(..)
+            | Self::NoteSent(_)
+            | Self::EndErrand
             | Self::ClearClaim
             | Self::HandOver
             | Self::LetGo(_) => None,
@@ -171,6 +184,8 @@ pub struct Means {
     pub patience: Duration,
     /// Whether there is a boot server.
     pub delivery: Delivery,
+    /// Whether hosts are inspected that do not say whether they want to be.
+    pub inspect: bool,
 }
 
 /// What follows for the machine.
@@ -182,8 +197,9 @@ pub fn plan(host: &PhysicalHost, seen: Seen, now: Timestamp, means: Means) -> Pl
     }
     match Hold::of(host) {
         Hold::Free if host.metadata.deletion_timestamp.is_some() => Plan::Deprovision,
-        Hold::Free | Hold::Kept(_) | Hold::OnHold => Plan::Watch,
-        Hold::Leaving => Plan::Deprovision,
+        Hold::Free => before_it_is_free(host, seen, now, means),
+        Hold::Kept(_) | Hold::OnHold => Plan::Watch,
+        Hold::Leaving => before_it_is_given_back(host, seen, now, means),
         Hold::Cleaned => Plan::ClearClaim,
         Hold::Held { claim } => match Progress::of(host, claim) {
             Progress::NotBegun => begin(host, means.delivery),
@@ -249,12 +265,12 @@ fn wanted(host: &PhysicalHost, delivery: Delivery) -> Result<Option<Wanted>, Tro
             passes: false,
         });
     }
-    let installs = boot.install.is_some();
-    if installs {
+    let starts_agent = boot.install.is_some();
+    if starts_agent {
         agent_is_there(method, delivery)?;
     }
     let parameters = parameters(host, &boot, method, delivery)?;
-    Ok(Some(Wanted { image, method, mode: boot.boot_mode, parameters, configuration, installs }))
+    Ok(Some(Wanted { image, method, mode: boot.boot_mode, parameters, configuration, starts_agent }))
 }
 
 /// Whether the agent can be started in this way.
@@ -479,7 +495,7 @@ fn shows(evidence: Evidence, heard: &Heard, seen: Seen) -> bool {
 #[must_use]
 pub fn believable(wanted: &Wanted, off_and_armed: Seen) -> Vec<Evidence> {
     // What else boots is the agent, or what was on the disk before.
-    if wanted.installs {
+    if wanted.starts_agent {
         return vec![Evidence::Installed];
     }
     // Nothing less will do: it asks our server, or it is not what was wanted.

@@ -37,9 +37,12 @@ fn planned(host: &PhysicalHost, seen: Seen, waited: i64) -> Plan {
     plan(host, seen, Timestamp::from_second(100 + waited).unwrap(), OFF)
 }
 
-const OFF: Means = Means { patience: PATIENCE, delivery: Delivery::Off };
-const ON: Means =
-    Means { patience: PATIENCE, delivery: Delivery::On { url_length: 80, agent: AgentBoot::None } };
+const OFF: Means = Means { patience: PATIENCE, delivery: Delivery::Off, inspect: false };
+const ON: Means = Means {
+    patience: PATIENCE,
+    delivery: Delivery::On { url_length: 80, agent: AgentBoot::None },
+    inspect: false,
+};
 
 #[test]
 fn a_host_that_nobody_holds_is_watched() {
@@ -78,7 +81,7 @@ fn a_claim_is_begun_when_it_says_what_to_boot() {
         mode: BootMode::UEFI,
         parameters: None,
         configuration: None,
-        installs: false,
+        starts_agent: false,
     };
     assert_eq!(begun(json!({})), Plan::Install(iso.clone()));
     assert_eq!(begun(json!({"online": true})), Plan::Install(iso));

@@ -19,6 +19,7 @@ pub(super) const PACE: Pace = Pace {
     boot: Duration::from_secs(600),
     release: Duration::from_secs(600),
     delivery: Delivery::Off,
+    inspect: false,
 };
 
 pub(crate) fn at(second: i64) -> Timestamp {
@@ -51,7 +52,8 @@ pub(super) fn observed(credentials: Option<SecretView>, ca_bundle: Option<Secret
         consumer_exists: None,
         trouble: None,
         sight: None,
-        cleaned: false,
+        emptied: None,
+        inspected: None,
     }
 }
 

@@ -4,10 +4,11 @@ use beskar7_api::{HostState, PhysicalHost, PhysicalHostStatus, annotations, cond
 
 use super::contact::{Contact, Trouble};
 use super::decide::Observed;
+use super::errand::{Errand, Purpose};
 use super::heard::{Heard, Word};
 use super::hold::{Booting, Evidence, Hold, Progress, consumer_is_missing};
 use super::plan::{Plan, Sight};
-use crate::agent::Said;
+use crate::agent::{Assignment, Said, Work};
 use crate::claim::Kept;
 use crate::conditions::{Finding, Truth, get};
 
@@ -25,10 +26,11 @@ pub(super) fn standing(
     status: &PhysicalHostStatus,
     observed: &Observed,
     connection: &Finding,
-    plan: &Plan,
+    (plan, inspects): (&Plan, bool),
 ) -> Standing {
     let provisioned = provisioned(host, status, observed, plan);
-    let available = available(host, observed);
+    let inspects = inspects || is_on_errand(host);
+    let available = available(host, observed, inspects);
     let ready = match (connection.truth, trouble(observed, plan)) {
         (Truth::False | Truth::Unknown, _) => connection.clone(),
         (Truth::True, Some(trouble)) => trouble.finding(),
@@ -36,7 +38,7 @@ pub(super) fn standing(
             Finding { truth: Truth::True, reason: reasons::CONNECTED, message: String::new() }
         }
     };
-    Standing { state: state(host, status, &observed.contact), ready, available, provisioned }
+    Standing { state: state(host, status, &observed.contact, inspects), ready, available, provisioned }
 }
 
 /// What is wrong with the machine, or with what is wanted of it. What went wrong before it was refused is over.
@@ -46,7 +48,12 @@ fn trouble<'a>(observed: &'a Observed, plan: &'a Plan) -> Option<&'a Trouble> {
 
 /// A state follows from what is written down about the claim, never from an error: what a consumer holds stays what it
 /// is while its BMC is away.
-fn state(host: &PhysicalHost, status: &PhysicalHostStatus, contact: &Contact) -> Option<HostState> {
+fn state(
+    host: &PhysicalHost,
+    status: &PhysicalHostStatus,
+    contact: &Contact,
+    inspects: bool,
+) -> Option<HostState> {
     match Hold::of(host) {
         Hold::Held { claim } => Some(match Progress::of(host, claim) {
             Progress::NotBegun => HostState::Claimed,
@@ -56,8 +63,28 @@ fn state(host: &PhysicalHost, status: &PhysicalHostStatus, contact: &Contact) ->
         Hold::Leaving | Hold::Cleaned => Some(HostState::Deprovisioning),
         // Nothing is certain of how far it came: what was said before stays.
         Hold::Kept(_) | Hold::OnHold => status.state.or(Some(HostState::Claimed)),
-        Hold::Free => Some(free(status, contact)),
+        Hold::Free => Some(match free(status, contact) {
+            HostState::Available if inspects => HostState::Inspecting,
+            // The agent looks at a machine whose BMC nobody knows yet.
+            HostState::Enrolling | HostState::Error if is_on_errand(host) => HostState::Inspecting,
+            state => state,
+        }),
     }
+}
+
+fn is_on_errand(host: &PhysicalHost) -> bool {
+    Errand::of(host).is_some_and(|errand| errand.purpose == Purpose::Inspect)
+}
+
+/// How far the agent is with the errand of a host.
+fn on_errand(host: &PhysicalHost) -> Option<String> {
+    let errand = Errand::of(host)?;
+    let work = errand.purpose.work();
+    let Some(booting) = errand.armed else { return Some("The agent is made ready to be started".to_owned()) };
+    Some(match Said::of(host, &Assignment { work, booting }) {
+        Some(said) => format!("Its agent {}: {said}", work.does()),
+        None => "It was turned on; its agent has not asked what to do yet".to_owned(),
+    })
 }
 
 /// A host that was identified once stays available; whether it may be claimed now is a condition.
@@ -71,7 +98,7 @@ fn free(status: &PhysicalHostStatus, contact: &Contact) -> HostState {
     }
 }
 
-fn available(host: &PhysicalHost, observed: &Observed) -> Finding {
+fn available(host: &PhysicalHost, observed: &Observed, inspects: bool) -> Finding {
     let no = |reason: &'static str, message: &str| Finding {
         truth: Truth::False,
         reason,
@@ -102,6 +129,10 @@ fn available(host: &PhysicalHost, observed: &Observed) -> Finding {
     }
     if let Some(why) = &host.spec.cordoned {
         return no(reasons::CORDONED, why);
+    }
+    if inspects {
+        let how_far = on_errand(host);
+        return no(reasons::INSPECTING, how_far.as_deref().unwrap_or("Its hardware is inspected first"));
     }
     match &observed.contact {
         Contact::Answered(sighting) if sighting.is_unhealthy() => no(
@@ -170,10 +201,9 @@ fn provisioned(
         Hold::Kept(why) => return kept(host, why),
         Hold::OnHold => return not(reasons::NOT_CLAIMED, "It is paused"),
         Hold::Leaving | Hold::Cleaned => {
-            return trouble.map_or_else(
-                || not(reasons::DEPROVISIONING, "It is turned off, emptied and cleaned"),
-                Trouble::finding,
-            );
+            let how_far = on_errand(host);
+            let how_far = how_far.as_deref().unwrap_or("It is turned off, emptied and cleaned");
+            return trouble.map_or_else(|| not(reasons::DEPROVISIONING, how_far), Trouble::finding);
         }
         Hold::Held { claim } => claim,
     };
@@ -210,7 +240,8 @@ fn being_installed(host: &PhysicalHost, booting: &Booting) -> String {
     if heard.has(Word::Installed) {
         return "Its image is installed; it is told to start from its disk".to_owned();
     }
-    match Said::of(host, booting) {
+    let assignment = Assignment { work: Work::Install, booting: booting.clone() };
+    match Said::of(host, &assignment) {
         Some(said) => format!("Its agent installs the image: {said}"),
         None => "It was turned on; its agent has not asked what to do yet".to_owned(),
     }

@@ -2,9 +2,8 @@
 
 use beskar7_api::{PhysicalHost, conditions::host as reasons};
 
-use super::hold::Progress;
 use crate::{
-    agent::{Said, Stage},
+    agent::{Assignment, Said, Stage},
     conditions::{Truth, get},
 };
 
@@ -31,7 +30,7 @@ pub fn trouble(host: &PhysicalHost) -> Option<&str> {
 /// uses the host may read it.
 #[must_use]
 pub fn agents_words(host: &PhysicalHost) -> Option<String> {
-    let Progress::Booting(booting) = Progress::of(host, host.spec.claim_id.as_deref()?) else { return None };
-    let said = Said::of(host, &booting).filter(|said| said.stage() == Stage::Failed)?;
-    Some(format!("The agent on the machine could not install the image: {said}"))
+    let assignment = Assignment::of(host, host.spec.claim_id.as_deref()?)?;
+    let said = Said::of(host, &assignment).filter(|said| said.stage() == Stage::Failed)?;
+    Some(format!("The agent on the machine could not {}: {said}", assignment.work.failed_to()))
 }

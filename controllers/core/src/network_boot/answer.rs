@@ -4,7 +4,10 @@ use beskar7_api::PhysicalHost;
 
 use crate::{
     delivery::{Way, booting, way},
-    host::heard::{Heard, Word},
+    host::{
+        errand::Errand,
+        heard::{Heard, Word},
+    },
 };
 
 /// What a machine is told to boot.
@@ -20,6 +23,10 @@ pub enum Told {
 /// written down yet.
 #[must_use]
 pub fn told(host: &PhysicalHost, claim: &str, heard_here: impl Fn(Word) -> bool) -> Told {
+    // The agent is started for as long as it is wanted: nothing on the disk is to run.
+    if Errand::of(host).is_some_and(|errand| errand.id == claim && errand.armed.is_some()) {
+        return Told::Network;
+    }
     let Some(boot) = host.spec.boot.as_ref().filter(|boot| boot.method.is_from_network()) else {
         return Told::Disk;
     };

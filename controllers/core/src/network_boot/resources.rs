@@ -1,8 +1,8 @@
 //! The HostBootConfiguration and the DHCPReservation that are made for a host because of its claim.
 
 use beskar7_api::{
-    DHCPReservationSpec, HostBootConfigurationSpec, HostClaim, PhysicalHost, conditions::host as reasons,
-    physical_host::HostBoot, reference::LocalReference,
+    DHCPReservationSpec, HostBootConfigurationSpec, HostClaim, PhysicalHost, boot::AgentTask,
+    conditions::host as reasons, physical_host::HostBoot, reference::LocalReference,
 };
 
 use super::mac::boot_mac;
@@ -49,14 +49,14 @@ pub fn needs_resources(boot: &HostBoot) -> bool {
     boot.method.is_from_network() || boot.install.is_some()
 }
 
-/// What is made for a host that boots from the network, or whose disk the agent writes. `tenants` is the claim that holds
-/// it, where a HostClaim does; `boots_from` the URL that its loader is given.
+/// What is made for a host that boots from the network, or starts the agent, for a `task` where it is on an errand. `tenants`
+/// is the claim that holds it, where a HostClaim does; `boots_from` the URL that its loader is given.
 ///
 /// # Errors
 /// It is not known with which address it boots.
 pub fn resources(
     host: &PhysicalHost,
-    boot: &HostBoot,
+    (boot, task): (&HostBoot, Option<AgentTask>),
     tenants: Option<&HostClaim>,
     boots_from: &str,
     agent: &Agent,
@@ -69,14 +69,15 @@ pub fn resources(
     let copy = || Some(LocalReference { name: Part::UserData.copy(&name) });
     let spec = tenants.map(|claim| &claim.spec);
     let mut kernel_args = boot.kernel_args.clone();
-    let (kernel, initramfs, image) = match (&boot.install, boot.method.is_from_network()) {
-        (None, _) => (boot.kernel.clone(), boot.initramfs.clone(), boot.image.clone()),
-        (Some(_), true) => {
+    let starts_agent = boot.install.is_some() || task.is_some();
+    let (kernel, initramfs, image) = match (starts_agent, boot.method.is_from_network()) {
+        (false, _) => (boot.kernel.clone(), boot.initramfs.clone(), boot.image.clone()),
+        (true, true) => {
             kernel_args.splice(..0, agent.arguments.clone());
             let (kernel, initramfs) = agent.kernel.clone().unzip();
             (kernel, initramfs, None)
         }
-        (Some(_), false) => (None, None, agent.iso.clone()),
+        (true, false) => (None, None, agent.iso.clone()),
     };
     let configuration = HostBootConfigurationSpec {
         host_ref: LocalReference { name: name.clone() },
@@ -86,6 +87,7 @@ pub fn resources(
         kernel_args,
         image,
         install: boot.install.clone(),
+        task,
         ignition_ref: spec.and_then(|spec| spec.ignition_ref.as_ref()).and_then(|_| copy()),
         user_data: spec.and_then(|spec| spec.user_data.as_ref()).and_then(|_| copy()),
     };
@@ -140,7 +142,8 @@ mod tests {
             arguments: vec!["console=ttyS0".to_owned()],
             iso: Some("http://a/a.iso".to_owned()),
         };
-        let made = resources(&host, &boot, claim.as_ref(), "http://b/c/{{capability}}/boot.ipxe", &agent)?;
+        let made =
+            resources(&host, (&boot, None), claim.as_ref(), "http://b/c/{{capability}}/boot.ipxe", &agent)?;
         Ok(json!({"boot": made.configuration, "dhcp": made.reservation}))
     }
 

@@ -36,7 +36,7 @@ pub fn what(spec: &HostBootConfigurationSpec) -> Result<Option<What<'_>>, String
     match spec.method {
         BootMethod::Disk => return Ok(None),
         // The agent is in its drive; what it installs is looked at beside this.
-        BootMethod::VirtualMedia if spec.install.is_some() => return Ok(None),
+        BootMethod::VirtualMedia if spec.install.is_some() || spec.task.is_some() => return Ok(None),
         BootMethod::VirtualMedia => {
             return Err("A boot from virtual media is not served from here: it is written into the \
                         PhysicalHost (bootIsoSource)"
