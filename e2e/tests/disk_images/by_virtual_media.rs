@@ -1,7 +1,7 @@
 //! The image of a machine of a cluster, by an agent from a virtual drive.
 
 use anyhow::{Result, ensure};
-use beskar7_api::Beskar7Machine;
+use beskar7_api::{Beskar7Machine, HostState};
 use beskar7_e2e::manager;
 use beskar7_e2e::objects::{make_cluster, make_machine, make_owner_machine};
 use beskar7_e2e::vm::{HOST, Line};
@@ -21,13 +21,15 @@ async fn open(tools: &Tools) -> Result<Site> {
     let files = Files::start().await?;
     let flags = vec![format!("--agent-iso={}", files.put("agent.iso", tools.ramdisk.iso()?))];
     let options = manager::Options { boot_host: HOST.to_owned(), flags, ..manager::Options::default() };
-    Site::open(tools, Line::Own, &json!({}), files, options).await
+    let host = json!({"spec": {"cleaning": "Metadata"}});
+    Site::open(tools, Line::Own, &host, files, options).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "long: make agent-vms"]
-async fn a_machine_of_a_cluster_has_a_qcow2_on_the_disk_that_is_meant_and_runs_it() -> Result<()> {
-    let test = "a_machine_of_a_cluster_has_a_qcow2_on_the_disk_that_is_meant_and_runs_it";
+async fn a_machine_of_a_cluster_has_a_qcow2_on_the_disk_that_is_meant_until_nothing_is_found_there()
+-> Result<()> {
+    let test = "a_machine_of_a_cluster_has_a_qcow2_on_the_disk_that_is_meant_until_nothing_is_found_there";
     let Some(tools) = Tools::find(test).await? else { return Ok(()) };
     let site = open(&tools).await?;
     let image = system::image(&tools).await?;
@@ -50,7 +52,14 @@ async fn a_machine_of_a_cluster_has_a_qcow2_on_the_disk_that_is_meant_and_runs_i
     let machine = machines.get("m").await?;
     ensure!(machine.spec.provider_id.is_some(), "{:?}", machine.status);
 
+    let found = site.disks.signatures(&tools).await?;
+    for expected in ["other-disk: gpt", "other-disk: iso9660", "chosen-disk: gpt", "chosen-disk: vfat"] {
+        ensure!(found.iter().any(|found| found == expected), "no {expected}: {found:?}");
+    }
     machines.delete("m", &DeleteParams::default()).await?;
+    site.until(HostState::Deprovisioning).await?;
     site.until_free().await?;
+    let left = site.disks.signatures(&tools).await?;
+    ensure!(left.is_empty(), "somebody else would find {left:?}");
     site.close().await
 }

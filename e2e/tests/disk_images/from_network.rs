@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use anyhow::{Context as _, Result, ensure};
-use beskar7_api::HostClaim;
+use beskar7_api::{HostClaim, HostState};
 use beskar7_e2e::installation;
 use beskar7_e2e::lab::{Lab, alone};
 use beskar7_e2e::manager::{self, NAMESPACE, SERVICE_ACCOUNT};
@@ -46,14 +46,15 @@ async fn open(lab: &Lab, tools: &Tools) -> Result<Site> {
     };
     let host = json!({"spec": {
         "bootNetwork": {"ipAddress": GIVEN, "prefix": 24}, "rootDeviceHints": {"serialNumber": CHOSEN},
+        "cleaning": "Full",
     }});
     Site::open(tools, line, &host, files, options).await
 }
 
 #[test]
 #[ignore = "long: make agent-vms"]
-fn a_claim_has_its_image_on_the_disk_that_is_meant_and_runs_it() -> Result<()> {
-    let test = "a_claim_has_its_image_on_the_disk_that_is_meant_and_runs_it";
+fn a_claim_has_its_image_on_the_disk_that_is_meant_until_all_disks_are_wiped() -> Result<()> {
+    let test = "a_claim_has_its_image_on_the_disk_that_is_meant_until_all_disks_are_wiped";
     alone(module_path!(), test, async |lab| {
         let Some(tools) = Tools::find(test).await? else { return Ok(()) };
         let site = open(&lab, &tools).await?;
@@ -86,7 +87,9 @@ fn a_claim_has_its_image_on_the_disk_that_is_meant_and_runs_it() -> Result<()> {
         ensure!(console.said("address")? == Some(format!("{GIVEN}/24")), "{:?}", console.lines()?);
 
         claims.delete("mine", &DeleteParams::default()).await?;
+        site.until(HostState::Deprovisioning).await?;
         site.until_free().await?;
+        ensure!(site.disks.are_zero()?, "something is left on the disks");
         site.close().await
     })
 }

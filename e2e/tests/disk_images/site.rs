@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use beskar7_api::{HostState, PhysicalHost};
+use beskar7_api::{HardwareData, HostState, PhysicalHost, boot::BootMode};
 use beskar7_e2e::control_plane::ControlPlane;
 use beskar7_e2e::installation;
 use beskar7_e2e::isos::Firmware;
@@ -21,7 +21,7 @@ use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use super::disks::Disks;
+use super::disks::{CHOSEN, Disks, LENGTH, OTHER};
 use super::tools::Tools;
 
 /// A step takes a minute, and many on a machine whose cores compile.
@@ -58,8 +58,8 @@ impl Files {
 }
 
 impl Site {
-    /// With a manager that is started so, and these properties of the host. What the manager needs to know of the agent is
-    /// among its flags.
+    /// With a manager that is started so, and these properties of the host, which has been inspected. What the manager needs
+    /// to know of the agent is among its flags.
     pub async fn open(
         tools: &Tools,
         line: Line,
@@ -68,7 +68,7 @@ impl Site {
         mut options: manager::Options,
     ) -> Result<Self> {
         let began = Instant::now();
-        let disks = Disks::used()?;
+        let disks = Disks::used(tools).await?;
         let hardware = Hardware { line, disks: disks.all(), ..Hardware::behind(BMC, Firmware::Uefi) };
         let mac = hardware.mac.clone();
         let vm = Arc::new(Vm::new(tools.isos.installed(), hardware)?);
@@ -79,7 +79,7 @@ impl Site {
         let racks = Racks::start(&plane, HOSTS, fleet).await?;
         let name = racks.names().next().context("no host")?;
         let hosts: Api<PhysicalHost> = Api::namespaced(client.clone(), HOSTS);
-        for patch in [&json!({"spec": {"bootMACAddress": mac}}), host] {
+        for patch in [&json!({"spec": {"bootMACAddress": mac, "inspect": true}}), host] {
             hosts.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
         }
         let usual = ["--bmc-poll-interval=1s", "--boot-timeout=30m"].map(str::to_owned);
@@ -87,8 +87,29 @@ impl Site {
         options = manager::Options { leader_elect: false, boot_server: true, ..options };
         let manager = Manager::start(&plane, &options).await?;
         let site = Self { plane, client, vm, disks, files, manager, racks, began };
-        site.until(HostState::Available).await?;
+        site.until(HostState::Inspecting).await?;
+        site.until_free().await?;
+        site.has_been_seen_as_it_is().await?;
+        site.racks.bmc(site.host()?)?.with(|bmc, _| bmc.machine.clear_log());
         Ok(site)
+    }
+
+    /// What the agent saw is what the machine is made of.
+    async fn has_been_seen_as_it_is(&self) -> Result<()> {
+        let all: Api<HardwareData> = Api::namespaced(self.client.clone(), HOSTS);
+        let seen = all.get(self.host()?).await?.spec.inspection.context("nothing was seen")?;
+        let made = self.vm.hardware();
+        ensure!(seen.boot_mode == BootMode::UEFI, "{seen:?}");
+        let uuid = seen.hardware.uuid.as_ref().context("no UUID")?;
+        ensure!(uuid.eq_ignore_ascii_case(&made.uuid), "{uuid}, and not {}", made.uuid);
+        let macs = seen.hardware.nics.iter().filter_map(|nic| nic.mac_address.as_deref());
+        ensure!(macs.eq([made.mac.as_str()]), "{:?}", seen.hardware.nics);
+        let disks = seen.hardware.storage.iter().map(|disk| (disk.serial_number.as_deref(), disk.size_bytes));
+        let mut disks: Vec<_> = disks.collect();
+        disks.sort_unstable();
+        let length = Some(i64::try_from(LENGTH)?);
+        ensure!(disks == [(Some(CHOSEN), length), (Some(OTHER), length)], "{:?}", seen.hardware.storage);
+        Ok(())
     }
 
     /// The host's name.
@@ -134,7 +155,7 @@ impl Site {
         Ok(())
     }
 
-    /// Waits until the host can be claimed again.
+    /// Waits until the host can be claimed.
     pub async fn until_free(&self) -> Result<()> {
         let host = self.until(HostState::Available).await?;
         ensure!(host.spec.consumer_ref.is_none() && host.spec.claim_id.is_none(), "{:?}", host.spec);

@@ -14,6 +14,7 @@ pub struct Tools {
     pub ramdisk: Ramdisk,
     pub sgdisk: PathBuf,
     pub qemu_img: PathBuf,
+    pub wipefs: PathBuf,
 }
 
 impl Tools {
@@ -24,7 +25,7 @@ impl Tools {
             eprintln!("skipped: {test} (BESKAR7_AGENT names no agent: make agent-vms builds it)");
             return Ok(None);
         };
-        let (sgdisk, qemu_img) = match programs() {
+        let [sgdisk, qemu_img, wipefs] = match programs() {
             Ok(found) => found,
             Err(missing) => {
                 eprintln!("skipped: {test} ({missing})");
@@ -32,10 +33,10 @@ impl Tools {
             }
         };
         let ramdisk = Ramdisk::make(isos.installed(), &agent).await?;
-        Ok(Some(Self { isos, ramdisk, sgdisk, qemu_img }))
+        Ok(Some(Self { isos, ramdisk, sgdisk, qemu_img, wipefs }))
     }
 }
 
-fn programs() -> Result<(PathBuf, PathBuf), Missing> {
-    Ok((program("sgdisk", "gdisk")?, program("qemu-img", "qemu-utils")?))
+fn programs() -> Result<[PathBuf; 3], Missing> {
+    Ok([program("sgdisk", "gdisk")?, program("qemu-img", "qemu-utils")?, program("wipefs", "util-linux")?])
 }
