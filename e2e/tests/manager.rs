@@ -29,6 +29,8 @@ mod clusters;
 mod delivery;
 #[path = "manager/disk_images.rs"]
 mod disk_images;
+#[path = "manager/errands.rs"]
+mod errands;
 #[path = "manager/failover.rs"]
 mod failover;
 #[path = "manager/faults.rs"]

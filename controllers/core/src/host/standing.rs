@@ -63,12 +63,7 @@ fn state(
         Hold::Leaving | Hold::Cleaned => Some(HostState::Deprovisioning),
         // Nothing is certain of how far it came: what was said before stays.
         Hold::Kept(_) | Hold::OnHold => status.state.or(Some(HostState::Claimed)),
-        Hold::Free => Some(match free(status, contact) {
-            HostState::Available if inspects => HostState::Inspecting,
-            // The agent looks at a machine whose BMC nobody knows yet.
-            HostState::Enrolling | HostState::Error if is_on_errand(host) => HostState::Inspecting,
-            state => state,
-        }),
+        Hold::Free => Some(free(host, status, contact, inspects)),
     }
 }
 
@@ -88,11 +83,14 @@ fn on_errand(host: &PhysicalHost) -> Option<String> {
 }
 
 /// A host that was identified once stays available; whether it may be claimed now is a condition.
-fn free(status: &PhysicalHostStatus, contact: &Contact) -> HostState {
+fn free(host: &PhysicalHost, status: &PhysicalHostStatus, contact: &Contact, inspects: bool) -> HostState {
+    let known = if inspects { HostState::Inspecting } else { HostState::Available };
     let identified = status.hardware_details.is_some();
     match contact {
-        Contact::Answered(_) => HostState::Available,
-        Contact::Failed(_) | Contact::NotTried if identified => HostState::Available,
+        Contact::Answered(_) => known,
+        Contact::Failed(_) | Contact::NotTried if identified => known,
+        // The agent looks at a machine whose BMC nobody knows yet.
+        Contact::Failed(_) | Contact::NotTried if is_on_errand(host) => HostState::Inspecting,
         Contact::Failed(trouble) if !trouble.passes => HostState::Error,
         Contact::Failed(_) | Contact::NotTried => HostState::Enrolling,
     }
