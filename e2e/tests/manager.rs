@@ -97,3 +97,5 @@ mod tenants;
 mod trust;
 #[path = "manager/waiting.rs"]
 mod waiting;
+#[path = "manager/wipers.rs"]
+mod wipers;

@@ -26,6 +26,7 @@ use super::owners::{delete_machine, make_machine, until_gone, until_phase, until
 use super::setup::*;
 use super::site::{FLAGS, Site, name};
 use super::tenant::{Tenant, bind_pool_role, nothing_of_others, open_to, powered};
+use super::wipers::errand_of;
 
 const MAC: &str = "00:1A:4B:16:02:FE";
 const USER_DATA: &str = "#cloud-config\npassword: my-secret-word-4712\n";
@@ -246,14 +247,6 @@ async fn a_tenant_has_an_image_written_to_a_disk_step_by_step() -> Result<()> {
     let made: Api<HostBootConfiguration> = Api::namespaced(site.client.clone(), HOSTS);
     ensure!(made.get_opt(&name(0)).await?.is_none(), "what it booted is left behind");
     site.close().await
-}
-
-/// The id of the errand that a host's machine was turned on for.
-fn errand_of(host: &PhysicalHost) -> Option<String> {
-    let errand = host.metadata.annotations.as_ref()?.get(annotations::ERRAND)?;
-    let mut words = errand.split_whitespace().skip(1);
-    let id = words.next()?.to_owned();
-    words.next().map(|_since| id)
 }
 
 #[tokio::test(flavor = "multi_thread")]
