@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use beskar7_api::{PhysicalHost, annotations};
 use beskar7_boot::capability::Purpose;
-use kube::api::ListParams;
 use kube::Client;
+use kube::api::ListParams;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
