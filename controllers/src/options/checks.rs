@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use beskar7_core::delivery::AgentBoot;
+use beskar7_core::kernel_line::{self, ArgumentError};
 
 use super::{BindAddress, DhcpMode, Inspect, Options};
 
@@ -112,6 +113,9 @@ pub enum OptionsError {
         /// What it was given.
         value: String,
     },
+    /// No kernel could be told so.
+    #[error("--agent-kernel-args: {0}")]
+    AgentArguments(ArgumentError),
     /// Hosts would speak plain HTTP to a server that speaks HTTPS.
     #[error(
         "--boot-tls-cert-file is given, but --boot-url begins with http: write https, or give no certificate"
@@ -198,7 +202,7 @@ fn agent(options: &Options) -> Result<(), OptionsError> {
             return Err(OptionsError::NeedsBootUrl(flag));
         }
     }
-    Ok(())
+    kernel_line::line(&options.agent().arguments).map(drop).map_err(OptionsError::AgentArguments)
 }
 
 fn is_absolute(url: &str) -> bool {
