@@ -10,9 +10,10 @@ use beskar7_core::host::{
     self, Observed,
     connection::{SecretView, Secrets},
     contact::{Contact, Trouble},
+    discovery::{AnotherMachine, is_discovered},
     plan::may_lose_its_medium,
 };
-use beskar7_redfish::{Credentials, Error, System, Trust};
+use beskar7_redfish::{Credentials, Error, MachineUuid, System, Trust};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt as _};
 
@@ -28,6 +29,8 @@ pub(super) struct Found {
     pub(super) secrets: Secrets,
     pub(super) contact: Contact,
     pub(super) known: Option<Arc<Known>>,
+    /// That the BMC is in another machine than the one that was discovered.
+    pub(super) another: Option<AnotherMachine>,
 }
 
 impl Found {
@@ -35,7 +38,8 @@ impl Found {
     pub(super) fn observed(self, trouble: Option<Trouble>, consumer_exists: Option<bool>) -> Observed {
         let (sight, emptied, inspected) = (None, None, None);
         let (secrets, contact) = (self.secrets, self.contact);
-        Observed { secrets, contact, consumer_exists, trouble, sight, emptied, inspected }
+        let another = self.another;
+        Observed { secrets, contact, consumer_exists, trouble, sight, emptied, inspected, another }
     }
 }
 
@@ -52,7 +56,7 @@ pub(super) async fn observe(client: &Client, bmcs: &Bmcs, key: &Key, host: &Phys
     let secrets = read.views();
     if !host::may_be_asked(host, &secrets) {
         bmcs.forget(key);
-        return Found { secrets, contact: Contact::NotTried, known: None };
+        return Found { secrets, contact: Contact::NotTried, known: None, another: None };
     }
     match bmcs.take_up(key, read.settings(&host.spec.redfish_connection)) {
         Ok(known) => {
@@ -65,7 +69,7 @@ pub(super) async fn observe(client: &Client, bmcs: &Bmcs, key: &Key, host: &Phys
                 message: causes(&error),
                 passes: false,
             };
-            Found { secrets, contact: Contact::Failed(trouble), known: None }
+            Found { secrets, contact: Contact::Failed(trouble), known: None, another: None }
         }
     }
 }
@@ -76,15 +80,29 @@ async fn found(
     looked: Result<System, Error>,
     host: &PhysicalHost,
 ) -> Found {
+    let mut another = None;
     let contact = match looked {
         Ok(system) => {
             let mut sighting = sighting::sighting(&system);
             sighting.seen.medium = medium(&known, &system, host).await;
+            another = another_machine(host, sighting.hardware.uuid.as_deref());
             Contact::Answered(Box::new(sighting))
         }
         Err(error) => Contact::Failed(trouble::of_contact(&error)),
     };
-    Found { secrets, contact, known: Some(known) }
+    Found { secrets, contact, known: Some(known), another }
+}
+
+/// Whether the agent saw another machine than the BMC is in. What many machines are called says nothing.
+fn another_machine(host: &PhysicalHost, told: Option<&str>) -> Option<AnotherMachine> {
+    if !is_discovered(host) {
+        return None;
+    }
+    let inspected = host.annotations().get(annotations::INSPECTED_UUID)?;
+    let real = |text: &str| MachineUuid::parse(text).filter(|uuid| !uuid.is_filler());
+    let (seen, told) = (real(inspected)?, real(told?)?);
+    let another = AnotherMachine { inspected: seen.to_string(), told: told.to_string() };
+    (!seen.is_same_machine(told)).then_some(another)
 }
 
 /// Whether the machine still has what it is to boot from, where that matters. A drive that can't be looked at says
@@ -187,7 +205,42 @@ fn in_short(error: &kube::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use beskar7_api::labels;
+
     use super::*;
+
+    #[test]
+    fn a_discovered_machine_is_told_from_the_one_that_its_bmc_is_in() {
+        const SEEN: &str = "38947555-7742-3448-3784-823347823834";
+        let host = |discovered: bool, seen: Option<&str>| {
+            let label = if discovered { labels::DISCOVERED } else { labels::ZONE };
+            serde_json::from_value::<PhysicalHost>(serde_json::json!({
+                "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "PhysicalHost",
+                "metadata": {"name": "h", "labels": {label: "a"}, "annotations": {annotations::INSPECTED_UUID: seen.unwrap_or_default()}},
+                "spec": {"redfishConnection": {"address": "https://10.0.0.1", "credentialsSecretRef": "b"}},
+            }))
+            .unwrap()
+        };
+        let other = "48947555-7742-3448-3784-823347823834";
+        for (discovered, seen, told, expected) in [
+            (true, Some(SEEN), Some(other), true),
+            (true, Some(SEEN), Some(SEEN), false),
+            (
+                true,
+                Some("38947555-7742-3448-3784-823347823834"),
+                Some("55759438-4277-4834-3784-823347823834"),
+                false,
+            ),
+            (true, Some("03000200-0400-0500-0006-000700080009"), Some(other), false),
+            (true, Some(SEEN), None, false),
+            (true, None, Some(other), false),
+            // Nobody said that this is how it was found.
+            (false, Some(SEEN), Some(other), false),
+        ] {
+            let found = another_machine(&host(discovered, seen), told);
+            assert_eq!(found.is_some(), expected, "{discovered} {seen:?} {told:?}");
+        }
+    }
 
     #[test]
     fn only_keys_that_hold_something_count() {
