@@ -56,7 +56,7 @@ clean: ## Remove target/, out/ and the built book; the cache of `tools` stays
 ##@ Tests
 
 .PHONY: test
-test integration leader-kills host-kills firmware network-boot demo-once: export PROGRAMS := $(EVERYTHING) --all-targets
+test integration leader-kills host-kills firmware network-boot agent-vms demo-once: export PROGRAMS := $(EVERYTHING) --all-targets
 test: need-rust ## All checks and tests that a change must pass
 	@# Without Go, the components must be there already: better said now than in ten minutes.
 	@command -v go >/dev/null || $(MAKE) tools
@@ -117,9 +117,9 @@ network-boot: release ## Real firmware boots from the network, by every way that
 	RUST_TEST_THREADS=1 $(CARGO) test $(LOCKED) $(EVERYTHING) --test network_boot -- --include-ignored --nocapture
 
 .PHONY: agent-vms
-agent-vms: static-agent ## The agent on machines in QEMU: inspects, wipes, installs, and what it installed runs
+agent-vms: release static-agent ## The agent on machines in QEMU: inspects, wipes, installs, and what it installed runs; by itself, and by the manager
 	BESKAR7_AGENT="$(STATIC_AGENT)" RUST_TEST_THREADS=1 \
-	  $(CARGO) test $(LOCKED) $(EVERYTHING) --test agent -- --include-ignored --nocapture
+	  $(CARGO) test $(LOCKED) $(EVERYTHING) --test agent --test disk_images -- --include-ignored --nocapture
 
 .PHONY: demo-once
 demo-once: release

@@ -159,7 +159,8 @@ pub struct ImageDetails {
 #[derive(Serialize, Deserialize, KubeSchema, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct DiskInstall {
-    /// The image's http(s) URL. It may end in `#sha256=` and the digest of its content.
+    /// The image's http(s) URL, which may end in `#sha256=` and the digest of its content; or an image in an OCI registry,
+    /// `oci://…`, that holds one file.
     #[schemars(length(min = 1, max = 2048))]
     pub image: String,
     /// What it is: raw or qcow2. Without it, its first bytes tell.

@@ -7,6 +7,7 @@ mod artifact;
 mod boot_image;
 mod checksums;
 mod digest;
+mod disk_image;
 mod error;
 mod layers;
 mod located;
@@ -26,6 +27,7 @@ use self::artifact::Verified;
 pub use self::boot_image::BootImage;
 pub use self::checksums::ChecksumError;
 pub use self::digest::{Algorithm, Digest, DigestError};
+pub use self::disk_image::DiskImage;
 pub use self::error::ArtifactError;
 pub use self::located::{Blob, Located};
 use self::memory::Memory;
@@ -46,6 +48,8 @@ const FRESH: Duration = Duration::from_secs(300);
 
 /// What an image was found to be: by its repository, the digest of what its reference stands for, and architecture.
 type Images = Memory<(Repository, Digest, Architecture), BootImage>;
+/// The same for images of disks.
+type Disks = Memory<(Repository, Digest, Architecture), DiskImage>;
 
 /// Finds artifacts, and remembers what it found. Clone it: all clones remember together.
 #[derive(Clone)]
@@ -53,6 +57,7 @@ pub struct Artifacts {
     upstreams: Upstreams,
     opened: Arc<Memory<Located, Artifact>>,
     images: Arc<Images>,
+    disks: Arc<Disks>,
     registries: Arc<Memory<Repository, Arc<Registry>>>,
     verified: Arc<Verified>,
 }
@@ -65,6 +70,7 @@ impl Artifacts {
             upstreams,
             opened: Arc::new(Memory::new(OPENED)),
             images: Arc::new(Memory::new(IMAGES)),
+            disks: Arc::new(Memory::new(IMAGES)),
             registries: Arc::new(Memory::new(REPOSITORIES)),
             verified: Arc::new(Verified::new()),
         }
@@ -150,6 +156,34 @@ impl Artifacts {
         let key = (image.repository().clone(), top.digest.clone(), architecture);
         let found = self.assemble(&resolve, top).await?;
         self.images.put(key, found.clone());
+        Ok(found)
+    }
+
+    /// The image of a disk that an image in an OCI registry is, for an architecture. It was not read yet.
+    ///
+    /// # Errors
+    /// The reference can't be read, the registry does not give the image, or there is no disk in it.
+    pub async fn disk(
+        &self,
+        reference: &str,
+        architecture: Architecture,
+    ) -> Result<DiskImage, ArtifactError> {
+        let image: Reference = reference.parse().map_err(ArtifactError::Reference)?;
+        let key = |digest: &Digest| (image.repository().clone(), digest.clone(), architecture);
+        if let Version::Digest(digest) = image.version()
+            && let Some(known) = self.disks.recent(&key(digest), FRESH)
+        {
+            return Ok(known);
+        }
+        let registry = self.registry(image.repository())?;
+        let resolve = Resolve { registry: &registry, image: &image, architecture };
+        let top = resolve.top().await?;
+        let key = key(&top.digest);
+        if let Some(known) = self.disks.recent(&key, FRESH) {
+            return Ok(known);
+        }
+        let found = self.find_disk(&resolve, top).await?;
+        self.disks.put(key, found.clone());
         Ok(found)
     }
 

@@ -366,6 +366,17 @@ pub struct Boot {
         hide_default_value = true
     )]
     pub agent_initramfs: String,
+    /// The kernel's parameters where hosts start the agent from the network, separated by spaces: an ISO has its own. The
+    /// last console is the one that the agent writes to
+    #[arg(
+        long,
+        env = "BESKAR7_AGENT_KERNEL_ARGS",
+        hide_env_values = true,
+        value_name = "PARAMETERS",
+        value_delimiter = ' ',
+        default_value = "console=tty0 console=ttyS0,115200 panic=60"
+    )]
+    pub agent_kernel_args: Vec<String>,
     /// The URL of an ISO with the agent: hosts start it from virtual media, and not from the network. Empty: none
     #[arg(
         long,
@@ -519,7 +530,8 @@ impl Options {
     pub fn agent(&self) -> Agent {
         let owned = |text| given(text).map(str::to_owned);
         let (kernel, initramfs) = (owned(&self.boot.agent_kernel), owned(&self.boot.agent_initramfs));
-        Agent { kernel: kernel.zip(initramfs), iso: owned(&self.boot.agent_iso) }
+        let arguments = self.boot.agent_kernel_args.iter().filter(|word| !word.is_empty()).cloned().collect();
+        Agent { kernel: kernel.zip(initramfs), arguments, iso: owned(&self.boot.agent_iso) }
     }
 
     /// Where machines that nobody knows are written down, if they are.

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use anyhow::{Context, Result};
+use beskar7_specimen::disk::{self, Parts};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
@@ -89,6 +90,27 @@ impl Isos {
         })
         .await
         .context("an initramfs")
+    }
+
+    /// An image of a disk whose system has these parameters, and finds its configuration in a partition. `sgdisk` makes
+    /// its partition table. UEFI only.
+    pub async fn disk(&self, sgdisk: &Path, parameters: &[&str]) -> Result<PathBuf> {
+        let options = parameters.join(" ");
+        let initramfs = self.initramfs().await?;
+        self.once(format!("disk {options}"), async |directory| {
+            let parts = Parts {
+                sgdisk,
+                loader: &self.installed.systemd_boot,
+                kernel: &self.installed.kernel,
+                initramfs: &std::fs::read(&initramfs)?,
+                options: &options,
+            };
+            let image = directory.join("system.raw");
+            disk::write(&parts, &image)?;
+            Ok(image)
+        })
+        .await
+        .context("an image of a disk")
     }
 
     /// A unified kernel image by itself, with these parameters in it: a program that UEFI firmware starts.

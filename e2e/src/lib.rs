@@ -8,6 +8,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic"))]
 
+pub mod agent;
 pub mod bench;
 pub mod cluster_api;
 pub mod control_plane;

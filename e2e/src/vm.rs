@@ -1,8 +1,8 @@
 //! A machine with real firmware: QEMU, which emulates every instruction, with OVMF or SeaBIOS.
 //!
 //! It has a serial port whose output is kept, a network card, two CD drives whose media are read by HTTP range
-//! requests from their URLs, as BMCs read theirs, and a disk where it is given one. Power that is off is a QEMU that
-//! does not run.
+//! requests from their URLs, as BMCs read theirs, and the disks that it is given. Power that is off is a QEMU that does
+//! not run.
 //!
 //! The network is QEMU's own unless the card is connected to a tap: the guest is 10.0.2.15, and this machine's loopback
 //! is [`HOST`] to it. URLs that name [`HOST`] mean the same to the guest and to the drives.
@@ -10,6 +10,7 @@
 mod arguments;
 mod bmc;
 mod console;
+mod disk;
 mod hardware;
 mod qmp;
 mod running;
@@ -25,6 +26,7 @@ use tokio::sync::Mutex;
 
 pub use self::bmc::BehindBmc;
 pub use self::console::Console;
+pub use self::disk::Disk;
 pub use self::hardware::{Drive, Hardware, Line, Start};
 use self::qmp::Qmp;
 use self::running::Running;

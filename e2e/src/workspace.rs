@@ -33,6 +33,12 @@ pub fn simulator_program() -> PathBuf {
     built("redfish-sim")
 }
 
+/// What makes the agent's ramdisk, as cargo builds it beside the running program.
+#[must_use]
+pub fn ramdisk_program() -> PathBuf {
+    built("ramdisk")
+}
+
 /// A program of the same profile: beside the running one, or beside the directory of a running test.
 fn built(name: &str) -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();

@@ -31,6 +31,8 @@ mod delivery;
 mod discovery;
 #[path = "manager/disk_images.rs"]
 mod disk_images;
+#[path = "manager/errands.rs"]
+mod errands;
 #[path = "manager/failover.rs"]
 mod failover;
 #[path = "manager/faults.rs"]
@@ -97,3 +99,5 @@ mod tenants;
 mod trust;
 #[path = "manager/waiting.rs"]
 mod waiting;
+#[path = "manager/wipers.rs"]
+mod wipers;

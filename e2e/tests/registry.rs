@@ -105,6 +105,35 @@ async fn files_are_known_by_their_names_and_a_moved_tag_is_another_image() -> Re
 }
 
 #[tokio::test]
+async fn an_image_of_a_disk_is_the_one_file_that_is_called_so() -> Result<()> {
+    let registry = Registry::start(&Tools::registry_ready().await?).await?;
+    let artifacts = Artifacts::new(upstreams(None));
+    let config = registry.push_blob("disks", "application/vnd.oci.empty.v1+json", b"{}").await?;
+    let bytes = content(3_000_000, "a disk");
+    let mut layers = Vec::new();
+    for (name, bytes) in [("node.qcow2.sha256", b"sums".as_slice()), ("node.qcow2", &bytes)] {
+        let mut layer = registry.push_blob("disks", FILE, bytes).await?;
+        layer["annotations"] = json!({ "org.opencontainers.image.title": name });
+        layers.push(layer);
+    }
+    registry.push_manifest(("disks", "1"), &config, &layers).await?;
+    let reference = format!("oci://{}/disks:1", registry.address());
+    let found = artifacts.disk(&reference, Architecture::Amd64).await?;
+    found.disk.verify().await?;
+    assert!(read(&*found.disk.source(), 10..2_500_000).await? == bytes[10..2_500_000], "other bytes");
+
+    // The tag moves: who names the manifest has what it was.
+    registry.push_manifest(("disks", "1"), &config, &layers[..1]).await?;
+    let exact = artifacts.disk(&format!("{reference}@{}", found.digest), Architecture::Amd64).await?;
+    assert_eq!(exact.disk.pin(), found.disk.pin());
+    push(&registry, "os/linux").await?;
+    let other = format!("oci://{}/os/linux:1", registry.address());
+    let error = artifacts.disk(&other, Architecture::Amd64).await.unwrap_err();
+    assert!(error.to_string().contains("no image of a disk"), "{error}");
+    registry.stop().await
+}
+
+#[tokio::test]
 async fn what_is_not_there_is_told() -> Result<()> {
     let registry = Registry::start(&Tools::registry_ready().await?).await?;
     push(&registry, "os/linux").await?;

@@ -66,7 +66,11 @@ impl Artifacts {
         }
     }
 
-    async fn layer(&self, resolve: &Resolve<'_>, layer: &Descriptor) -> Result<Artifact, ArtifactError> {
+    pub(super) async fn layer(
+        &self,
+        resolve: &Resolve<'_>,
+        layer: &Descriptor,
+    ) -> Result<Artifact, ArtifactError> {
         let digest = layer.digest().map_err(|why| resolve.unusable(why))?;
         let repository = resolve.image.repository().clone();
         self.blob_from(resolve.registry, &Blob { repository, digest, size: layer.size }).await

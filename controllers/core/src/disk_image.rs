@@ -32,9 +32,9 @@ pub(crate) fn install(
     hints: Option<&RootDeviceHints>,
 ) -> Result<DiskInstall, String> {
     let details = details.cloned().unwrap_or_default();
-    if !network_boot::is_web(image) {
-        return Err("A disk image is read from http:// or https:// only: images in registries, ftp:// and file:// are not \
-                    written to disks by this version. Give such a URL"
+    if !network_boot::is_web(image) && !is_in_registry(image) {
+        return Err("A disk image is read from http://, https:// or oci:// only: ftp:// and file:// are not written to disks. \
+                    Give such a URL"
             .to_owned());
     }
     match details.format {
@@ -44,11 +44,18 @@ pub(crate) fn install(
                 "An ISO is no image of a disk: set format to raw or qcow2, or boot from it".to_owned()
             );
         }
+        Some(ImageFormat::Oci) if is_in_registry(image) => {}
         Some(ImageFormat::Oci) => {
-            return Err("An image in a registry is not written to a disk by this version: set format to raw or qcow2, \
-                        and give an http:// or https:// URL"
-                .to_owned());
+            return Err(
+                "An image in a registry is named by oci://…: give such a URL, or set format to raw or qcow2"
+                    .to_owned(),
+            );
         }
+    }
+    if details.checksum.is_some() && is_in_registry(image) {
+        return Err("An image in a registry is verified by its own digest: remove the checksum, and name the image by \
+                    @sha256:… where it must be this very one"
+            .to_owned());
     }
     if details.checksum.is_some() && image.contains('#') {
         return Err(
@@ -65,6 +72,12 @@ pub(crate) fn install(
         checksum_type: details.checksum_type,
         root_device_hints: hints.cloned(),
     })
+}
+
+/// Whether an image is in a registry, and not a file behind a URL.
+#[must_use]
+pub fn is_in_registry(image: &str) -> bool {
+    image.starts_with("oci://")
 }
 
 /// What a host is told to boot to have an image written: the agent, in the way that there is.

@@ -19,16 +19,20 @@ fn an_image_behind_a_url_can_be_written() {
     assert_eq!((found.checksum.as_deref(), found.checksum_type), (Some(HEX), ChecksumType::Sha256));
     assert_eq!(found.root_device_hints, Some(hints));
     assert!(install("http://x/y.raw.zst#sha256=00", None, None).is_ok(), "its first bytes tell what it is");
+    for format in ["raw", "qcow2", "oci"] {
+        let found = install("oci://x/y:1", details(json!({ "format": format })).as_ref(), None).unwrap();
+        assert!(is_in_registry(&found.image), "{format}");
+    }
 }
 
 #[test]
 fn what_can_not_be_written_is_refused() {
     for (url, given, told) in [
-        ("oci://x/y:1", json!({}), "registries"),
+        ("oci://x/y:1", json!({"checksum": "0123456789abcdef0123456789abcdef"}), "@sha256:"),
         ("ftp://x/y.raw", json!({}), "http://"),
         ("file:///y.raw", json!({}), "http://"),
         ("http://x/y", json!({"format": "iso"}), "raw or qcow2"),
-        ("http://x/y", json!({"format": "oci"}), "raw or qcow2"),
+        ("http://x/y", json!({"format": "oci"}), "oci://"),
         ("http://x/y#sha256=00", json!({"checksum": HEX}), "remove one"),
         ("http://x/y", json!({"checksum": "00"}), "64 (sha256)"),
         ("http://x/y", json!({"checksum": HEX, "checksumType": "md5"}), "checksumType"),

@@ -6,6 +6,7 @@ use beskar7_api::{Beskar7Machine, PhysicalHost, annotations};
 use beskar7_core::{
     claim::Obstacle,
     delivery::Delivery,
+    host::errand::is_being_wiped,
     machine::{self, Course, on_hold},
     policy::Tenure,
 };
@@ -133,7 +134,8 @@ impl Context {
             (Rest::Releasing, host) => {
                 let left = claim::patience_left(machine, self.release_patience);
                 let action = left.map_or_else(|| self.resync(), Action::requeue);
-                (Course::Releasing { host, overdue: left.is_none() }, action)
+                let overdue = left.is_none() && !host.is_some_and(is_being_wiped);
+                (Course::Releasing { host, overdue }, action)
             }
         };
         let tolerated = host.filter(|_| !allowed);

@@ -12,7 +12,7 @@ use beskar7_boot::{
     upstream::Upstreams,
 };
 use beskar7_core::{
-    disk_image::{Checksum, checksum},
+    disk_image::{Checksum, checksum, is_in_registry},
     network_boot::{What, what},
 };
 
@@ -99,7 +99,10 @@ impl Fetched {
             }
         };
         if let Some(install) = &configuration.spec.install {
-            whole.parts.push(self.to_install(install).await?);
+            let (part, digest) = self.to_install(install, architecture).await?;
+            whole.parts.push(part);
+            // The agent, which boots here, is none of a registry's.
+            whole.image_digest = digest.or(whole.image_digest);
         }
         for part in &whole.parts {
             part.artifact.verify().await?;
@@ -121,6 +124,11 @@ impl Fetched {
         let pin =
             served(status, name).and_then(|served| served.pin.as_deref()).ok_or(FetchError::NotThere)?;
         if let (ArtifactName::Image, Some(install)) = (name, &configuration.spec.install) {
+            if is_in_registry(&install.image) {
+                let exact = exact(&install.image, status.image_digest.as_deref());
+                let disk = self.0.disk(&exact, of(architecture)).await?.disk;
+                return if disk.pin() == pin { Ok(disk) } else { Err(FetchError::NotThere) };
+            }
             return Ok(self.0.pinned(&Located::Url(install.image.clone()), pin).await?);
         }
         let url = match what(&configuration.spec).map_err(FetchError::NotBootable)? {
@@ -139,8 +147,21 @@ impl Fetched {
         Ok(self.0.pinned(&Located::Url(url.to_owned()), pin).await?)
     }
 
-    /// An image for a disk, with what it must hash to: as it was given, or as a checksum file says now.
-    async fn to_install(&self, install: &DiskInstall) -> Result<Part, FetchError> {
+    /// An image for a disk, with what it must hash to: as it was given, as a checksum file says now, or as its registry says;
+    /// and there the digest of its manifest.
+    async fn to_install(
+        &self,
+        install: &DiskInstall,
+        architecture: Hardware,
+    ) -> Result<(Part, Option<String>), FetchError> {
+        if is_in_registry(&install.image) {
+            let found = self.0.disk(&install.image, of(architecture)).await?;
+            return Ok((Part { name: ArtifactName::Image, artifact: found.disk }, Some(found.digest)));
+        }
+        Ok((self.file_to_install(install).await?, None))
+    }
+
+    async fn file_to_install(&self, install: &DiskInstall) -> Result<Part, FetchError> {
         let url = &install.image;
         let asked = install.checksum.as_deref().map(|text| checksum(text, install.checksum_type));
         let digest = match asked.transpose().map_err(FetchError::Checksum)? {

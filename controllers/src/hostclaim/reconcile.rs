@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use beskar7_api::{HostClaim, PhysicalHost, annotations};
 use beskar7_core::{
     delivery::Delivery,
-    host::belongings::belongs_to,
+    host::{belongings::belongs_to, errand::is_being_wiped},
     hostclaim::{self, Course, Made, Synced, names_configuration, not_authorized, on_hold, wanting},
 };
 use kube::{Client, ResourceExt as _, api::ObjectMeta, runtime::controller::Action};
@@ -117,10 +117,11 @@ impl Context {
             (Rest::Held, None) => (Course::Binding, self.resync()),
             (Rest::HostPaused, _) => (Course::HostPaused, Action::await_change()),
             (Rest::Lost, _) => (Course::Lost, Action::await_change()),
-            (Rest::Releasing, _) => {
+            (Rest::Releasing, host) => {
                 let left = claim::patience_left(claim, self.release_patience);
                 let action = left.map_or_else(|| self.resync(), Action::requeue);
-                (Course::Releasing { overdue: left.is_none() }, action)
+                let overdue = left.is_none() && !host.is_some_and(is_being_wiped);
+                (Course::Releasing { overdue }, action)
             }
         };
         self.say(claim, &course, action).await

@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use beskar7_core::delivery::AgentBoot;
+use beskar7_core::kernel_line::{self, ArgumentError};
 
 use super::{BindAddress, DhcpMode, Inspect, Options};
 
@@ -126,6 +127,9 @@ pub enum OptionsError {
         /// What it was given.
         value: String,
     },
+    /// No kernel could be told so.
+    #[error("--agent-kernel-args: {0}")]
+    AgentArguments(ArgumentError),
     /// Hosts would speak plain HTTP to a server that speaks HTTPS.
     #[error(
         "--boot-tls-cert-file is given, but --boot-url begins with http: write https, or give no certificate"
@@ -212,7 +216,7 @@ fn agent(options: &Options) -> Result<(), OptionsError> {
             return Err(OptionsError::NeedsBootUrl(flag));
         }
     }
-    Ok(())
+    kernel_line::line(&options.agent().arguments).map(drop).map_err(OptionsError::AgentArguments)
 }
 
 fn discovery(options: &Options) -> Result<(), OptionsError> {

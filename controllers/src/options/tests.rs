@@ -104,6 +104,7 @@ fn what_cannot_work_is_refused_with_what_to_write() {
             "--agent-iso: \"x.iso\" is not an absolute http or https URL",
         ),
         (&["--agent-iso=http://x/a.iso"], "--agent-iso needs --boot-url"),
+        (&["--agent-kernel-args=console=ttyS0 pci=\"nomsi"], "a double quote that is not closed"),
         (
             &["--discovery-namespace=Racks"],
             "--discovery-namespace: \"Racks\" can't be the name of a namespace",
@@ -238,4 +239,8 @@ fn the_agent_is_where_the_flags_say() {
     assert_eq!(agent.iso, None);
     let agent = ok(&["--boot-url=http://b", "--agent-iso=http://x/a.iso", "--agent-kernel="]).agent();
     assert_eq!((agent.kernel, agent.iso.as_deref()), (None, Some("http://x/a.iso")));
+    assert_eq!(agent.arguments, ["console=tty0", "console=ttyS0,115200", "panic=60"]);
+    let agent = ok(&["--agent-kernel-args=console=ttyS1  pci=nomsi"]).agent();
+    assert_eq!(agent.arguments, ["console=ttyS1", "pci=nomsi"]);
+    assert!(ok(&["--agent-kernel-args="]).agent().arguments.is_empty());
 }

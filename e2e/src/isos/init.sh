@@ -16,7 +16,7 @@ while read -r module; do
 done </modules/order
 
 # The parameters, as programs that read /proc/cmdline take them: quotes fall away.
-url= check= off= network=
+url= check= off= network= partition=
 set -f
 for word in $(tr -d '"' </proc/cmdline); do
   case $word in
@@ -24,6 +24,7 @@ for word in $(tr -d '"' </proc/cmdline); do
     ds=nocloud*\;s=*) url=${word##*;s=} ;;
     ip=*) network=${word#ip=} ;;
     b7.check) check=yes ;;
+    b7.partition) partition=yes ;;
     b7.poweroff) off=yes ;;
   esac
 done
@@ -51,6 +52,15 @@ drives() {
   done
 }
 
+# The partition that is named as such volumes are, on whatever disk.
+partition() {
+  for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    found=$(grep -l -E '^PARTNAME=(cidata|config-2)$' /sys/class/block/*/uevent) && break
+    sleep 0.3
+  done
+  [ -n "$found" ] && echo "/dev/$(basename "$(dirname "$found")")"
+}
+
 # The volume label of an ISO: 32 bytes in its primary volume descriptor.
 label() { dd if="$1" bs=1 skip=32808 count=32 2>/dev/null | sed 's/ *$//' | tr A-Z a-z; }
 
@@ -73,8 +83,14 @@ if [ -n "$url" ]; then
     report "$name" "/tmp/$name"
   done
 else
-  drives
-  for drive in /dev/sr0 /dev/sr1; do
+  if [ -n "$partition" ]; then
+    volumes=$(partition)
+    [ -n "$volumes" ] || say "failed: no partition with a configuration"
+  else
+    drives
+    volumes="/dev/sr0 /dev/sr1"
+  fi
+  for drive in $volumes; do
     case $(label $drive) in
       cidata)
         mount -t iso9660 -o ro $drive /mnt

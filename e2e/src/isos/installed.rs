@@ -93,8 +93,8 @@ fn kernel() -> Option<(PathBuf, PathBuf)> {
     found.pop()
 }
 
-/// A program, where the shell would find it.
-pub(crate) fn program(what: &'static str, package: &'static str) -> Result<PathBuf, Missing> {
+/// A program, where the shell would find it, and else the package that has it.
+pub fn program(what: &'static str, package: &'static str) -> Result<PathBuf, Missing> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     // Those for administrators are not in everybody's path.
     let directories = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);

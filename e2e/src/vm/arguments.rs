@@ -10,6 +10,9 @@ use crate::isos::installed::Installed;
 /// The network card's name in QEMU.
 pub(super) const CARD: &str = "card";
 
+/// When firmware tries the first disk.
+const BEHIND_DRIVES: usize = Drive::ALL.len();
+
 /// What a QEMU is started with.
 pub(super) struct Machine<'a> {
     pub(super) hardware: &'a Hardware,
@@ -75,14 +78,14 @@ fn storage(machine: &Machine<'_>, arguments: &mut Arguments) {
         };
         arguments.add("-device", &format!("scsi-cd,bus=scsi.0,id={}{turn}", drive.id()));
     }
-    if let Some(disk) = &machine.hardware.disk {
-        let file = format!("file.driver=file,file.filename={}", disk.display());
-        arguments.add("-blockdev", &format!("driver=raw,node-name=installed,read-only=on,{file}"));
-        let turn = match machine.start {
-            Start::Drive(_) | Start::Pxe | Start::Http | Start::Url(_) | Start::Disk => ",bootindex=2",
-            Start::Nothing => "",
-        };
-        arguments.add("-device", &format!("scsi-hd,bus=scsi.0,id=disk,drive=installed{turn}"));
+    let first = match machine.start {
+        Start::Drive(_) | Start::Pxe | Start::Http | Start::Url(_) | Start::Disk => Some(BEHIND_DRIVES),
+        Start::Nothing => None,
+    };
+    for (number, disk) in machine.hardware.disks.iter().enumerate() {
+        for (option, value) in disk.arguments(number, first.map(|first| first + number)) {
+            arguments.add(option, &value);
+        }
     }
 }
 

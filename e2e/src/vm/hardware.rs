@@ -1,10 +1,10 @@
 //! What a machine is made of, and what its firmware is told to start.
 
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
 
 use beskar7_redfish_sim::bmc::identity::Identity;
 
+use super::disk::Disk;
 use crate::isos::Firmware;
 
 /// One of the two CD drives.
@@ -37,7 +37,7 @@ pub enum Line {
     Tap(String),
 }
 
-/// What firmware starts when power comes. What can't be started, it passes over for the disk.
+/// What firmware starts when power comes. What can't be started, it passes over for the disks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Start {
     /// What is in a drive; firmware tries the other one next.
@@ -48,7 +48,7 @@ pub enum Start {
     Http,
     /// What is at this URL, whatever DHCP tells besides an address. UEFI only.
     Url(String),
-    /// What is on the disk.
+    /// What is on a disk.
     Disk,
     /// Nothing: the firmware is told of no device at all.
     Nothing,
@@ -68,8 +68,8 @@ pub struct Hardware {
     /// Whether it takes what it starts from for a USB stick instead of a CD: then the firmware and the boot loader
     /// find their way by the image's partitions.
     pub stick: bool,
-    /// An image that its disk holds, if it has one. It is not written to.
-    pub disk: Option<PathBuf>,
+    /// Its disks, in the order in which its firmware tries them.
+    pub disks: Vec<Disk>,
 }
 
 impl Hardware {
@@ -89,7 +89,7 @@ impl Hardware {
             mac: "52:54:00:b7:00:01".to_owned(),
             line: Line::Own,
             stick: false,
-            disk: None,
+            disks: Vec::new(),
         }
     }
 }

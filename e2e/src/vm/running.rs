@@ -18,7 +18,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// The order in which devices are tried was for one start: what a later reset starts is on the disk, or nothing.
+    /// The order in which devices are tried was for one start: what a later reset starts is on a disk, or nothing.
     pub(super) async fn forget_order(&mut self) -> Result<()> {
         for device in Drive::ALL.map(Drive::id).into_iter().chain([CARD]) {
             let path = format!("/machine/peripheral/{device}");

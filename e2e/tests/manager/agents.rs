@@ -3,10 +3,24 @@
 use anyhow::{Context, Result, ensure};
 use beskar7_e2e::probe;
 use beskar7_e2e::wait::{self, Seen};
+use beskar7_e2e::workload::Installer;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use super::setup::LIMIT;
+use super::site::Site;
+
+/// What is in the drives of the first machine of a site.
+pub fn in_drives(site: &Site) -> Result<Vec<String>> {
+    site.bmc(0, |bmc| bmc.machine.slots().iter().filter_map(|slot| slot.image.clone()).collect())
+}
+
+/// The agent that the first machine of a site starts from its virtual drive.
+pub async fn from_drive(site: &Site) -> Result<Agent> {
+    let inserted = in_drives(site)?;
+    let installer = Installer::read(inserted.first().context("no image")?).await?;
+    Agent::started(installer.parameters.iter().map(String::as_str))
+}
 
 /// Asks below the URL that it was started with.
 pub struct Agent {

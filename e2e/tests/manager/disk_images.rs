@@ -10,8 +10,9 @@ use beskar7_boot::artifacts::Digest;
 use beskar7_boot::capability::Purpose;
 use beskar7_e2e::images;
 use beskar7_e2e::ranges::Ranges;
+use beskar7_e2e::registry::Registry;
+use beskar7_e2e::tools::Tools;
 use beskar7_e2e::wait::{self, Seen};
-use beskar7_e2e::workload::Installer;
 use beskar7_redfish_sim::machine::log::Action;
 use beskar7_redfish_sim::machine::power::ResetType;
 use bytes::Bytes;
@@ -21,12 +22,13 @@ use kube::api::ListParams;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::agents::Agent;
+use super::agents::{Agent, from_drive, in_drives};
 use super::from_network::Loader;
 use super::owners::{delete_machine, make_machine, until_gone, until_phase, until_waiting};
 use super::setup::*;
 use super::site::{FLAGS, Site, name};
 use super::tenant::{Tenant, bind_pool_role, nothing_of_others, open_to, powered};
+use super::wipers::errand_of;
 
 const MAC: &str = "00:1A:4B:16:02:FE";
 const USER_DATA: &str = "#cloud-config\npassword: my-secret-word-4712\n";
@@ -90,14 +92,6 @@ async fn agent_from_network(loader: &Loader) -> Result<Agent> {
     let (line, fetched) = loader.fetch_all(&loader.until_script("beskar7.url=").await?).await?;
     ensure!(fetched.iter().map(Vec::len).collect::<Vec<_>>() == [9000, 7000], "another agent");
     Agent::started(line.split(' '))
-}
-
-/// The agent that the machine starts from its virtual drive, and what is in its drives.
-async fn agent_from_drive(site: &Site) -> Result<(Agent, Vec<String>)> {
-    let inserted: Vec<String> =
-        site.bmc(0, |bmc| bmc.machine.slots().iter().filter_map(|slot| slot.image.clone()).collect())?;
-    let installer = Installer::read(inserted.first().context("no image")?).await?;
-    Ok((Agent::started(installer.parameters.iter().map(String::as_str))?, inserted))
 }
 
 async fn configuration(site: &Site) -> Result<HostBootConfiguration> {
@@ -231,37 +225,62 @@ async fn a_tenant_has_an_image_written_to_a_disk_step_by_step() -> Result<()> {
     }
     nothing_of_others(&tenant, &[agent.secret()?]).await?;
 
-    tenant.delete(claim).await?;
+    tenant.begin_to_delete(claim).await?;
     wait::until_true("its agent to be a stranger", LIMIT, || async {
         let (status, _) = agent.ask_for_order().await?;
         Ok(if status == StatusCode::NOT_FOUND { Ok(()) } else { Err(status.to_string()) })
     })
     .await?;
+
+    // What it left is wiped by another agent, which starts from the network as well.
+    let called = |host: &PhysicalHost| errand_of(host).is_some();
+    let host = until_host(&hosts(&site.client, HOSTS), &name(0), "on an errand", called).await?;
+    let base = site.manager.boot_url().context("no boot server")?;
+    let id = errand_of(&host).context("no errand")?;
+    let another = agent_from_network(&Loader::new(&site.client, &base, &id).await?).await?;
+    let order = another.until_told("clean").await?;
+    ensure!(order["how"] == "metadata", "{order}");
+    let wiped = json!({"state": "done", "cleaned": [{"disk": "/dev/vda", "method": "metadata"}]});
+    ensure!(another.report(&order, &wiped).await? == StatusCode::NO_CONTENT);
+    let free = |host: &PhysicalHost| state_of(host) == Some(HostState::Available);
+    until_host(&hosts(&site.client, HOSTS), &name(0), "free", free).await?;
+    ensure!(site.is_off_and_empty(0)?);
+    tenant.until_gone(claim).await?;
+    let made: Api<HostBootConfiguration> = Api::namespaced(site.client.clone(), HOSTS);
+    ensure!(made.get_opt(&name(0)).await?.is_none(), "what it booted is left behind");
     site.close().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_machine_of_a_cluster_has_its_disk_written_by_an_agent_from_virtual_media() -> Result<()> {
-    let served = Files::with_agent().await?;
+    let registry = Registry::start(&Tools::registry_ready().await?).await?;
+    let config = registry.push_blob("node", "application/vnd.oci.empty.v1+json", b"{}").await?;
+    let mut disk = registry.push_blob("node", "application/octet-stream", b"abc").await?;
+    disk["annotations"] = json!({"org.opencontainers.image.title": "node.raw"});
+    registry.push_manifest(("node", "1"), &config, &[disk]).await?;
+    let image = format!("oci://{}/node:1", registry.address());
     let iso = format!("--agent-iso={}/agent.iso", images::serve().await?);
     // What is not heard soon is complained about, and what does not call counts soon.
     let flags = ["--bmc-poll-interval=1s", "--boot-timeout=15s", &iso];
-    let site = Site::open_serving(&flags, Ipv4Addr::new(127, 86, 0, 1), 1, |_| json!({})).await?;
-    let image = served.put("node.raw", b"abc".to_vec());
+    // Its disks are not wiped behind it: people may want that.
+    let host = json!({"spec": {"cleaning": "None"}});
+    let site = Site::open_serving(&flags, Ipv4Addr::new(127, 86, 0, 1), 1, |_| host.clone()).await?;
     site.bmc(0, |bmc| bmc.machine.clear_log())?;
     let spec = json!({"spec": {
-        "provisioningMode": "DiskImage", "imageURL": image, "image": {"checksum": MD5_OF_ABC},
+        "provisioningMode": "DiskImage", "imageURL": image, "image": {"format": "raw"},
         "rootDeviceHints": {"minSizeGigabytes": 8},
     }});
     make_machine(&site.client, "one", &image, &json!({}), &spec).await?;
     until_booting(&site).await?;
-    let (agent, inserted) = agent_from_drive(&site).await?;
+    let agent = from_drive(&site).await?;
+    let inserted = in_drives(&site)?;
     ensure!(inserted.len() == 1, "its configuration is in no drive: {}", inserted.len());
     until_said(&site, "AgentNotHeard", "console").await?;
 
     let order = agent.until_told("install").await?;
     ensure!(
-        order["image"]["checksum"]["algorithm"] == "md5" && order["disk"]["minSizeGigabytes"] == 8,
+        order["image"]["checksum"]["digest"] == Digest::sha256(b"abc").hex()
+            && order["disk"]["minSizeGigabytes"] == 8,
         "{order}"
     );
     ensure!(agent.writes(&order, 12).await? == StatusCode::NO_CONTENT);
@@ -275,7 +294,7 @@ async fn a_machine_of_a_cluster_has_its_disk_written_by_an_agent_from_virtual_me
         Ok(if on > times { Ok(()) } else { Err(format!("turned on {on} times")) })
     })
     .await?;
-    let (agent, _) = agent_from_drive(&site).await?;
+    let agent = from_drive(&site).await?;
     let found = wait::until("another order", LIMIT, || async {
         Ok(match agent.order().await {
             Ok(Some(again)) if again["id"] != order["id"] => Seen::Done(again),
@@ -301,13 +320,16 @@ async fn a_machine_of_a_cluster_has_its_disk_written_by_an_agent_from_virtual_me
     ensure!(!told.contains(agent.secret()?), "a capability is told to everybody");
     delete_machine(&site.client, "one").await?;
     until_gone(&site.client, "one").await?;
+    registry.stop().await?;
     site.close().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_can_not_be_installed_is_said_and_not_started() -> Result<()> {
     let files = Files::with_agent().await?;
-    let site = Site::open_serving(&files.flags(), Ipv4Addr::new(127, 87, 0, 1), 1, |_| host()).await?;
+    let mut host = host();
+    host["spec"]["cleaning"] = json!("None");
+    let site = Site::open_serving(&files.flags(), Ipv4Addr::new(127, 87, 0, 1), 1, |_| host.clone()).await?;
     let tenant = Tenant::make(&site.client, "disk-failures").await?;
     open_to(&site.client, HOSTS, &json!({"hostclaimNamespaces": {}})).await?;
     let url = files.put("img.raw", b"abc".to_vec());

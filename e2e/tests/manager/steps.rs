@@ -1,6 +1,6 @@
 //! The manager is killed at every write that it makes to the API server, before and after it is carried out, while a
 //! machine gets its host and while it gives it back: whoever comes next ends it right. Machines boot an ISO, or from the
-//! network.
+//! network, or have their disks wiped behind them.
 
 use std::net::Ipv4Addr;
 
@@ -12,11 +12,13 @@ use beskar7_e2e::wait::{self, Seen};
 use serde_json::{Value, json};
 
 use super::gatekeeper::{Gatekeeper, Moment};
+use super::images;
 use super::life::until_state;
 use super::loaders::Loaders;
 use super::owners::*;
 use super::setup::*;
 use super::site::{FLAGS, Site, name};
+use super::wipers::Wipers;
 
 /// More than one way needs; where a way needs fewer, its loop ends.
 const MOST_WRITES: u32 = 40;
@@ -28,6 +30,8 @@ const HOST_COUNT: usize = 2;
 enum From {
     Iso,
     Network,
+    /// An ISO; and the agent wipes what it left.
+    IsoWiped,
 }
 
 struct Scene {
@@ -37,18 +41,20 @@ struct Scene {
     machine: Value,
     /// What machines do that boot from the network.
     loaders: Option<Loaders>,
+    /// What agents do that wipe disks, and the flag that makes the manager start them.
+    wipers: Option<(Wipers, String)>,
 }
 
 impl Scene {
     async fn set_up(first: Ipv4Addr, from: From) -> Result<Self> {
         let host = |number| match from {
-            From::Iso => json!({}),
+            From::Iso | From::IsoWiped => json!({}),
             From::Network => json!({"spec": {"bootMACAddress": format!("52:54:00:00:00:0{number}")}}),
         };
         let site = Site::open(first, HOST_COUNT, host).await?;
         let gate = Gatekeeper::stand(&site.plane).await?;
         let (machine, loaders) = match from {
-            From::Iso => (json!({}), None),
+            From::Iso | From::IsoWiped => (json!({}), None),
             From::Network => {
                 let loaders = Loaders::start(&site).await?;
                 let spec = json!({
@@ -58,17 +64,27 @@ impl Scene {
                 (json!({ "spec": spec }), Some(loaders))
             }
         };
-        Ok(Self { site, gate, machine, loaders })
+        let wipers = match from {
+            From::IsoWiped => {
+                Some((Wipers::start(&site), format!("--agent-iso={}/agent.iso", images::serve().await?)))
+            }
+            From::Iso | From::Network => None,
+        };
+        Ok(Self { site, gate, machine, loaders, wipers })
     }
 
     async fn manager(&self) -> Result<Manager> {
         let gate = self.gate.flag();
-        let flags: Vec<&str> = FLAGS.iter().copied().chain([gate.as_str()]).collect();
+        let agent = self.wipers.as_ref().map(|(_, flag)| flag.as_str());
+        let flags: Vec<&str> = FLAGS.iter().copied().chain([gate.as_str()]).chain(agent).collect();
         let mut options = alone("manager", &flags);
-        options.boot_server = self.loaders.is_some();
+        options.boot_server = self.loaders.is_some() || agent.is_some();
         let manager = Manager::start(&self.site.plane, &options).await?;
         if let (Some(loaders), Some(url)) = (&self.loaders, manager.boot_url()) {
             loaders.ask_at(&url);
+        }
+        if let (Some((wipers, _)), Some(url)) = (&self.wipers, manager.boot_url()) {
+            wipers.ask_at(&url);
         }
         Ok(manager)
     }
@@ -126,6 +142,16 @@ impl Scene {
         Ok(held)
     }
 
+    /// The claim that a host is held under.
+    async fn claim(&self) -> Result<String> {
+        for number in 0..HOST_COUNT {
+            if let Some(claim) = self.site.host(number).await?.spec.claim_id {
+                return Ok(claim);
+            }
+        }
+        anyhow::bail!("no host is held")
+    }
+
     /// A machine comes and goes, with a kill after so many writes of each way. Whether either was still reached.
     async fn round(&self, manager: Manager, writes: u32, moment: Moment) -> Result<(bool, Manager)> {
         let client = &self.site.client;
@@ -142,6 +168,7 @@ impl Scene {
         if let Some(loaders) = &self.loaders {
             loaders.are_sent_to_their_disks().await.with_context(|| machine.clone())?;
         }
+        let claim = self.claim().await?;
 
         self.gate.hold_after(writes, moment);
         delete_machine(client, &machine).await?;
@@ -150,7 +177,11 @@ impl Scene {
             until_state(client, &name(number), HostState::Available).await?;
             ensure!(self.site.is_off_and_empty(number)?, "{machine} left {} dirty", name(number));
         }
-        ensure!(self.held_hosts().await? == 0 && self.times_on()? == 1, "{machine} left something behind");
+        ensure!(self.held_hosts().await? == 0, "{machine} left something behind");
+        match &self.wipers {
+            Some((wipers, _)) => ensure!(wipers.have_wiped(&claim), "{machine} left its data behind"),
+            None => ensure!(self.times_on()? == 1, "what {machine} left was turned on"),
+        }
         Ok((coming || going, manager))
     }
 }
@@ -222,5 +253,23 @@ async fn killed_at_every_write_a_machine_boots_from_the_network_once() -> Result
     let network = (Ipv4Addr::new(127, 48, 2, 1), From::Network);
     let reached = killed_at_each(network, 0..MOST_WRITES, &both).await?;
     ensure!((10..MOST_WRITES).contains(&reached), "{reached} writes");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_at_some_writes_the_disks_are_wiped_before_a_host_is_given_back() -> Result<()> {
+    let wiped = (Ipv4Addr::new(127, 48, 4, 1), From::IsoWiped);
+    let reached = killed_at_each(wiped, [6], &[Moment::Before]).await?;
+    ensure!(reached == 1, "only {reached} were reached");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: make host-kills"]
+async fn killed_at_every_write_the_disks_are_wiped_before_a_host_is_given_back() -> Result<()> {
+    let both = [Moment::After, Moment::Before];
+    let wiped = (Ipv4Addr::new(127, 48, 5, 1), From::IsoWiped);
+    let reached = killed_at_each(wiped, 0..MOST_WRITES, &both).await?;
+    ensure!((14..MOST_WRITES).contains(&reached), "{reached} writes");
     Ok(())
 }

@@ -88,7 +88,16 @@ impl Tenant {
     }
 
     pub async fn delete(&self, name: &str) -> Result<()> {
+        self.begin_to_delete(name).await?;
+        self.until_gone(name).await
+    }
+
+    pub async fn begin_to_delete(&self, name: &str) -> Result<()> {
         self.claims().delete(name, &DeleteParams::default()).await?;
+        Ok(())
+    }
+
+    pub async fn until_gone(&self, name: &str) -> Result<()> {
         let claims = &self.claims();
         wait::until_true(format!("{name} to be gone"), LIMIT * 2, || async move {
             Ok(match claims.get_opt(name).await? {

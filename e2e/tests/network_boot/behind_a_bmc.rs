@@ -16,7 +16,7 @@ use beskar7_redfish::{
 };
 use beskar7_redfish_sim::fleet::{Fleet, FleetConfig};
 
-use super::boot::{IPXE, LIMIT, calls_home, disk, loaders, starts_from_disk};
+use super::boot::{IPXE, LIMIT, calls_home, disks, loaders, starts_from_disk};
 use super::claim::Starts;
 use super::register::reserved;
 use super::servers::{self, Servers, Settings};
@@ -66,7 +66,7 @@ async fn once(
     let Some(isos) = Isos::shared(test)? else { return Ok(()) };
     let segment = lab.segment("near", Some(servers::ADDRESS)).await?;
     let line = lab.line(&segment).await?;
-    let hardware = Hardware { line, disk: disk(&isos).await?, ..Hardware::behind(BMC, firmware) };
+    let hardware = Hardware { line, disks: disks(&isos).await?, ..Hardware::behind(BMC, firmware) };
     let settings = Settings {
         mode: Mode::Reservations,
         addressing: Some(reserved(ADDRESS, None)),

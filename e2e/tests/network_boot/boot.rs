@@ -1,7 +1,6 @@
 //! One boot of one machine, from power to the call home.
 
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -9,7 +8,7 @@ use beskar7_boot::capability::Purpose;
 use beskar7_boot::delivery::{ArtifactName, Learned};
 use beskar7_boot::dhcp::Loader;
 use beskar7_e2e::isos::{Isos, Layout};
-use beskar7_e2e::vm::{Console, Hardware, Start, Vm};
+use beskar7_e2e::vm::{Console, Disk, Hardware, Start, Vm};
 use beskar7_e2e::wait;
 use ring::digest::{SHA256, digest};
 
@@ -83,9 +82,9 @@ pub fn loaders(servers: &Servers) -> Vec<Loader> {
     loaders
 }
 
-/// An image for a machine's disk, which both firmwares start.
-pub async fn disk(isos: &Isos) -> Result<Option<PathBuf>> {
-    isos.iso(Layout::Debian, &[FROM_DISK, "quiet"]).await.map(Some)
+/// A machine's disk, from which both firmwares start.
+pub async fn disks(isos: &Isos) -> Result<Vec<Disk>> {
+    Ok(vec![Disk::with(isos.iso(Layout::Debian, &[FROM_DISK, "quiet"]).await?)])
 }
 
 /// Waits until a machine has started from its disk.

@@ -22,7 +22,7 @@ use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use super::boot::{LIMIT, disk, starts_from_disk};
+use super::boot::{LIMIT, disks, starts_from_disk};
 use super::servers::{ADDRESS, NEIGHBOUR};
 
 const HOSTS: &str = "metal";
@@ -51,8 +51,8 @@ struct Site {
 impl Site {
     async fn open(lab: &Lab, isos: &Isos, firmware: Firmware, dhcp: &str, host: &Value) -> Result<Self> {
         let segment = lab.segment("near", Some(ADDRESS)).await?;
-        let (line, disk) = (lab.line(&segment).await?, disk(isos).await?);
-        let hardware = Hardware { line, disk, ..Hardware::behind(BMC, firmware) };
+        let (line, disks) = (lab.line(&segment).await?, disks(isos).await?);
+        let hardware = Hardware { line, disks, ..Hardware::behind(BMC, firmware) };
         let mac = hardware.mac.clone();
         let vm = Arc::new(Vm::new(isos.installed(), hardware)?);
         let plane = installation::installed().await?;

@@ -11,7 +11,7 @@ use beskar7_e2e::isos::{Firmware, Isos};
 use beskar7_e2e::lab::{Lab, alone};
 use beskar7_e2e::vm::{Hardware, Start, Vm};
 
-use super::boot::{IPXE, disk, loaders, starts_from_disk};
+use super::boot::{IPXE, disks, loaders, starts_from_disk};
 use super::claim::Starts;
 use super::register::reserved;
 use super::servers::{self, Servers, Settings};
@@ -74,7 +74,7 @@ async fn boot(lab: Lab, test: &str, firmware: Firmware, meets: Meets, expected: 
     let Some(isos) = Isos::shared(test)? else { return Ok(()) };
     let segment = lab.segment("near", Some(servers::ADDRESS)).await?;
     let line = lab.line(&segment).await?;
-    let hardware = Hardware { line, disk: disk(&isos).await?, ..Hardware::with(firmware) };
+    let hardware = Hardware { line, disks: disks(&isos).await?, ..Hardware::with(firmware) };
     let (mac, starts) = match meets {
         Meets::AnAddress => (hardware.mac.as_str(), None),
         Meets::AScript => (hardware.mac.as_str(), Some(Starts::Disk)),

@@ -66,7 +66,7 @@ fn a_report_counts_for_the_order_that_it_is_about() {
 }
 
 /// What follows from a report on an errand. `id` is the one that the agent's URL is of.
-fn on_errand(host: &beskar7_api::PhysicalHost, id: &str, report: Value) -> String {
+fn on_errand(host: &PhysicalHost, id: &str, report: Value) -> String {
     match hear(host, id, &serde_json::from_value(report).unwrap(), at(200)) {
         Heard::Goes(said) => format!("goes: {said}"),
         Heard::Failed(said) => format!("failed: {said}"),

@@ -119,7 +119,26 @@ fn a_machine_whose_bmc_nobody_knows_is_served_until_it_was_inspected_or_not_hear
         let found = written_with(spec.clone(), json!(null), &marks);
         let told = match without_bmc(&found, at(second), PACE.boot) {
             Plan::ServeAgent(errand) => format!("ServeAgent {errand}"),
-            other => format!("{other:?}"),
+            Plan::CloseErrand => "CloseErrand".to_owned(),
+            Plan::AwaitBoot => "AwaitBoot".to_owned(),
+            Plan::Watch => "Watch".to_owned(),
+            other @ (Plan::WaitForConsumer
+            | Plan::Refuse(_)
+            | Plan::Install(_)
+            | Plan::NoteOn(_)
+            | Plan::TurnOn
+            | Plan::WriteSeen(_)
+            | Plan::Power(_)
+            | Plan::Restart(_)
+            | Plan::NoteRestarted(_)
+            | Plan::Deprovision
+            | Plan::CallAgent(_)
+            | Plan::SendAgent(..)
+            | Plan::NoteSent(_)
+            | Plan::EndErrand
+            | Plan::ClearClaim
+            | Plan::HandOver
+            | Plan::LetGo(_)) => panic!("{other:?}"),
         };
         assert_eq!(told, expected, "{spec} {marks:?} {second}");
     }
@@ -185,7 +204,7 @@ fn what_a_candidate_says_of_itself_is_what_there_is_to_do() {
         ),
         (
             vec![(ERRAND, ARMED), (INSPECTED, "1970-01-01T00:02:00Z")],
-            Observed { inspected: Some(Box::new(seen.clone())), ..unknown() },
+            Observed { inspected: Some(Box::new(seen)), ..unknown() },
             HostState::Inspecting,
             "Inspecting",
             "",

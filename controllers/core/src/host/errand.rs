@@ -25,6 +25,7 @@ use super::{
     installing::await_agent,
     left_alone,
     plan::{MOST_TRIES, Means, Plan, Seen, Wanted},
+    trouble,
 };
 use crate::{
     agent::{Assignment, Said, Work},
@@ -179,6 +180,13 @@ pub fn wants_inspection(host: &PhysicalHost, always: bool) -> bool {
 pub fn is_inspected(host: &PhysicalHost) -> bool {
     Errand::of(host).is_some_and(|errand| errand.purpose == Purpose::Inspect)
         && annotation(host, annotations::INSPECTED).is_some()
+}
+
+/// Whether the disks of a host are being wiped, and nothing is wrong with that: every block of a large one takes hours.
+#[must_use]
+pub fn is_being_wiped(host: &PhysicalHost) -> bool {
+    let wipes = |errand: Errand| errand.armed.is_some() && errand.purpose != Purpose::Inspect;
+    Errand::of(host).is_some_and(wipes) && trouble(host).is_none()
 }
 
 /// What follows for a host that nobody holds and that is not being deleted.

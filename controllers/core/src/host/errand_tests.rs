@@ -32,7 +32,24 @@ fn planned(host: &PhysicalHost, power: PowerState, second: i64, delivery: Delive
         Plan::SendAgent(errand, wanted) => format!("send {errand} by {:?}", wanted.method),
         Plan::NoteSent(errand) => format!("note {errand}"),
         Plan::Refuse(trouble) => trouble.reason.to_owned(),
-        other => format!("{other:?}"),
+        other @ (Plan::Watch
+        | Plan::WaitForConsumer
+        | Plan::Install(_)
+        | Plan::NoteOn(_)
+        | Plan::TurnOn
+        | Plan::AwaitBoot
+        | Plan::WriteSeen(_)
+        | Plan::Power(_)
+        | Plan::Restart(_)
+        | Plan::NoteRestarted(_)
+        | Plan::Deprovision
+        | Plan::CallAgent(_)
+        | Plan::EndErrand
+        | Plan::ServeAgent(_)
+        | Plan::CloseErrand
+        | Plan::ClearClaim
+        | Plan::HandOver
+        | Plan::LetGo(_)) => format!("{other:?}"),
     }
 }
 
@@ -151,6 +168,19 @@ fn disks_are_wiped_before_a_host_is_given_back_as_thoroughly_as_is_wanted() {
     let mut deleted = leaving(json!({}), &[(ERRAND, metadata)]);
     deleted.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
     assert_eq!(planned(&deleted, On, 150, AGENT_BY_MEDIA), "Deprovision", "it is nobody's any more");
+}
+
+#[test]
+fn who_waits_for_a_host_that_is_wiped_is_told_of_a_failure_only_when_there_is_one() {
+    let wiped = leaving(json!({}), &[(ERRAND, "clean-full e 100 on")]);
+    assert!(is_being_wiped(&wiped));
+    assert!(!is_being_wiped(&leaving(json!({}), &[(ERRAND, "clean-full e")])), "it is not begun");
+    assert!(!is_being_wiped(&free(json!({}), &[(ERRAND, "inspect e 100 on")])));
+    let mut failed = wiped;
+    let told = json!([{"type": "HostProvisioned", "status": "False", "reason": "CleaningFailed", "message": "why",
+        "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
+    failed.status.as_mut().unwrap().conditions = serde_json::from_value(told).unwrap();
+    assert!(!is_being_wiped(&failed));
 }
 
 #[test]

@@ -65,12 +65,7 @@ fn state(
         // Nothing is certain of how far it came: what was said before stays.
         Hold::Kept(_) | Hold::OnHold => status.state.or(Some(HostState::Claimed)),
         Hold::Free if observed.another.is_some() => Some(HostState::Error),
-        Hold::Free => Some(match free(host, status, &observed.contact) {
-            HostState::Available if inspects => HostState::Inspecting,
-            // The agent looks at a machine whose BMC nobody knows yet.
-            HostState::Enrolling | HostState::Error if is_on_errand(host) => HostState::Inspecting,
-            state => state,
-        }),
+        Hold::Free => Some(free(host, status, &observed.contact, inspects)),
     }
 }
 
@@ -90,11 +85,14 @@ fn on_errand(host: &PhysicalHost) -> Option<String> {
 }
 
 /// A host that was identified once stays available; whether it may be claimed now is a condition.
-fn free(host: &PhysicalHost, status: &PhysicalHostStatus, contact: &Contact) -> HostState {
+fn free(host: &PhysicalHost, status: &PhysicalHostStatus, contact: &Contact, inspects: bool) -> HostState {
+    let known = if inspects { HostState::Inspecting } else { HostState::Available };
     let identified = is_identified(host, status);
     match contact {
-        Contact::Answered(_) => HostState::Available,
-        Contact::Failed(_) | Contact::NotTried if identified => HostState::Available,
+        Contact::Answered(_) => known,
+        Contact::Failed(_) | Contact::NotTried if identified => known,
+        // The agent looks at a machine whose BMC nobody knows yet.
+        Contact::Failed(_) | Contact::NotTried if is_on_errand(host) => HostState::Inspecting,
         Contact::Failed(trouble) if !trouble.passes => HostState::Error,
         Contact::Failed(_) | Contact::NotTried => HostState::Enrolling,
     }

@@ -58,10 +58,6 @@ pub fn image(claim: &HostClaim) -> Image<'_> {
              it must be this very one",
         ),
         Some(ImageFormat::Oci) => Image::Registry(&image.url),
-        Some(ImageFormat::Raw | ImageFormat::Qcow2) if !network_boot::is_web(&image.url) => Image::NotUsable(
-            "An image of a disk is read from http:// or https:// only: give such a URL in image.url, or leave image.format out \
-             to boot from a registry",
-        ),
         Some(ImageFormat::Raw | ImageFormat::Qcow2) => Image::Disk(image),
         None => Image::NotUsable("What kind of image it is can't be told by its URL: set image.format"),
     }

@@ -25,7 +25,7 @@ fn the_format_tells_and_else_the_ending() {
         (json!({"url": "http://images/os.img"}), "disk http"),
         (json!({"url": "oci://images/os:1.0"}), "registry oci://images/os:1.0"),
         (json!({"url": "foo:latest", "format": "oci"}), "registry foo:latest"),
-        (json!({"url": "oci://images/os:1.0", "format": "qcow2"}), "http://"),
+        (json!({"url": "oci://images/os:1.0", "format": "qcow2"}), "disk oci://images/os:1.0"),
         (json!({"url": "oci://images/os:1.0", "checksum": "0123456789abcdef0123456789abcdef"}), "own digest"),
         (json!({"url": "http://images/os"}), "format"),
         (json!({"url": "http://images/v1.2"}), "format"),

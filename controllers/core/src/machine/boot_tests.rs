@@ -164,7 +164,7 @@ fn what_cannot_be_carried_out_says_what_to_write_instead() {
             "start the manager with --agent-iso, or with --agent-kernel and --agent-initramfs",
         ),
         (json!({"provisioningMode": "DiskImage"}), "imageURL is missing"),
-        (json!({"provisioningMode": "DiskImage", "imageURL": "oci://x/y"}), "http://"),
+        (json!({"provisioningMode": "DiskImage", "imageURL": "ftp://x/y"}), "oci://"),
         (
             json!({"provisioningMode": "DiskImage", "imageURL": "http://x/y", "image": {"format": "iso"}}),
             "raw or qcow2",

@@ -25,7 +25,9 @@ pub struct Resources {
 pub struct Agent {
     /// The URL of its kernel, and that of its initial ramdisk.
     pub kernel: Option<(String, String)>,
-    /// The URL of its ISO.
+    /// What that kernel is told besides: on which console the agent is read, and what this site's machines need.
+    pub arguments: Vec<String>,
+    /// The URL of its ISO, which has parameters of its own.
     pub iso: Option<String>,
 }
 
@@ -66,10 +68,12 @@ pub fn resources(
     let name = host.metadata.name.clone().unwrap_or_default();
     let copy = || Some(LocalReference { name: Part::UserData.copy(&name) });
     let spec = tenants.map(|claim| &claim.spec);
+    let mut kernel_args = boot.kernel_args.clone();
     let starts_agent = boot.install.is_some() || task.is_some();
     let (kernel, initramfs, image) = match (starts_agent, boot.method.is_from_network()) {
         (false, _) => (boot.kernel.clone(), boot.initramfs.clone(), boot.image.clone()),
         (true, true) => {
+            kernel_args.splice(..0, agent.arguments.clone());
             let (kernel, initramfs) = agent.kernel.clone().unzip();
             (kernel, initramfs, None)
         }
@@ -80,7 +84,7 @@ pub fn resources(
         method: boot.method,
         kernel,
         initramfs,
-        kernel_args: boot.kernel_args.clone(),
+        kernel_args,
         image,
         install: boot.install.clone(),
         task,
@@ -135,6 +139,7 @@ mod tests {
         let boot = host.spec.boot.clone().unwrap();
         let agent = Agent {
             kernel: Some(("http://a/k".to_owned(), "http://a/i".to_owned())),
+            arguments: vec!["console=ttyS0".to_owned()],
             iso: Some("http://a/a.iso".to_owned()),
         };
         let made =
@@ -190,6 +195,7 @@ mod tests {
             (&json!("http://a/k"), &json!("http://a/i"), &Value::Null)
         );
         assert_eq!(found["boot"]["install"], install);
+        assert_eq!(found["boot"]["kernelArgs"], json!(["console=ttyS0", "a"]), "the ISO has its own");
         assert_eq!(found["dhcp"]["hostMAC"], "52:54:00:00:00:01");
     }
 
@@ -202,7 +208,7 @@ mod tests {
             (None, Some(String::new()), AgentBoot::VirtualMedia),
             (kernel(), Some(String::new()), AgentBoot::VirtualMedia),
         ] {
-            assert_eq!(Agent { kernel, iso }.boot(), expected);
+            assert_eq!(Agent { kernel, iso, ..Agent::default() }.boot(), expected);
         }
     }
 }

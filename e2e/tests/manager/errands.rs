@@ -1,0 +1,180 @@
+//! What the agent does on machines that nobody uses, played by tests: it looks at them before they are Available, and wipes
+//! their disks before others get them. With the API server and simulated BMCs.
+
+use std::net::Ipv4Addr;
+
+use anyhow::{Context, Result, ensure};
+use beskar7_api::{HardwareData, HostBootConfiguration, HostState, PhysicalHost, annotations};
+use beskar7_e2e::images;
+use beskar7_e2e::wait::{self, Seen};
+use beskar7_redfish_sim::machine::power::ResetType;
+use k8s_openapi::api::events::v1::Event;
+use kube::Api;
+use kube::api::ListParams;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use super::agents::{Agent, from_drive};
+use super::owners::{delete_machine, make_machine, until_gone, until_phase, until_waiting};
+use super::setup::*;
+use super::site::{FLAGS, Site, name};
+
+/// A site whose hosts start the agent from virtual media.
+async fn site(first: Ipv4Addr, host: &Value) -> Result<Site> {
+    let iso = format!("--agent-iso={}/agent.iso", images::serve().await?);
+    let flags: Vec<&str> = FLAGS.into_iter().chain([iso.as_str()]).collect();
+    Site::open_serving(&flags, first, 1, |_| host.clone()).await
+}
+
+/// The agent that the machine of the site is started with next, and what it is told.
+async fn next_agent(site: &Site, task: &str) -> Result<(Agent, Value)> {
+    let found = wait::until(format!("an agent that is told to {task}"), LIMIT * 2, || async {
+        let Ok(agent) = from_drive(site).await else { return Ok(Seen::NotYet("no agent".to_owned())) };
+        Ok(match agent.order().await {
+            Ok(Some(order)) if order["task"] == task => Seen::Done((agent, order)),
+            other => Seen::NotYet(format!("{other:?}")),
+        })
+    });
+    Ok(found.await?)
+}
+
+/// Waits until a condition of the host says this.
+async fn until_said(site: &Site, type_: &str, reason: &str, word: &str) -> Result<PhysicalHost> {
+    let says = |host: &PhysicalHost| {
+        condition(host, type_).is_some_and(|found| found.reason == reason && found.message.contains(word))
+    };
+    until_host(&hosts(&site.client, HOSTS), &name(0), &format!("{reason}, {word}"), says).await
+}
+
+async fn until_in(site: &Site, state: HostState) -> Result<PhysicalHost> {
+    let what = format!("{state:?}");
+    until_host(&hosts(&site.client, HOSTS), &name(0), &what, |host| state_of(host) == Some(state)).await
+}
+
+fn marked(host: &PhysicalHost, annotation: &str) -> bool {
+    host.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(annotation))
+}
+
+/// All that was told of the host, and the log.
+async fn told(site: &Site) -> Result<String> {
+    let events: Api<Event> = Api::namespaced(site.client.clone(), HOSTS);
+    let configurations: Api<HostBootConfiguration> = Api::namespaced(site.client.clone(), HOSTS);
+    Ok(format!(
+        "{} {} {} {}",
+        serde_json::to_string(&events.list(&ListParams::default()).await?.items)?,
+        serde_json::to_string(&configurations.list(&ListParams::default()).await?.items)?,
+        serde_json::to_string(&site.host(0).await?)?,
+        logged(&site.manager)?
+    ))
+}
+
+async fn until_event(site: &Site, reason: &str, word: &str) -> Result<()> {
+    wait::until_true(format!("the event {reason}"), LIMIT, || async {
+        let all = told(site).await?;
+        Ok(if all.contains(reason) && all.contains(word) { Ok(()) } else { Err("not yet".to_owned()) })
+    })
+    .await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_is_inspected_by_the_agent_before_it_is_available() -> Result<()> {
+    let site = site(Ipv4Addr::new(127, 88, 0, 1), &json!({})).await?;
+    let data: Api<HardwareData> = Api::namespaced(site.client.clone(), HOSTS);
+    patch_host(&site.client, &name(0), &json!({"spec": {"inspect": true}})).await?;
+    let (agent, order) = next_agent(&site, "inspect").await?;
+    until_in(&site, HostState::Inspecting).await?;
+
+    // Nobody gets it meanwhile.
+    make_machine(&site.client, "one", &site.image, &json!({}), &json!({})).await?;
+    until_waiting(&site.client, "one", "WaitingForPhysicalHost").await?;
+    let running = json!({"state": "running", "step": "listening for switches"});
+    ensure!(agent.report(&order, &running).await? == StatusCode::NO_CONTENT);
+    until_said(&site, "HostAvailable", "Inspecting", "listening for switches").await?;
+    ensure!(agent.order().await?.as_ref() == Some(&order), "the same again has the same name");
+
+    // The power fails: it is started again, and what it was told before is over.
+    site.bmcs.press(0, ResetType::ForceOff)?;
+    let found = wait::until("another order", LIMIT * 2, || async {
+        Ok(match agent.order().await {
+            Ok(Some(again)) if again["id"] != order["id"] => Seen::Done(again),
+            other => Seen::NotYet(format!("{other:?}")),
+        })
+    });
+    let again = found.await?;
+    ensure!(agent.report(&order, &running).await? == StatusCode::GONE);
+
+    let seen = json!({"state": "done", "inspected": {
+        "cpu": {"architecture": "x86_64", "cores": 8}, "memoryBytes": 17_179_869_184_u64, "bootMode": "uefi", "tpm": "2.0",
+        "disks": [{"path": "/dev/sda", "serialNumber": "seen-by-the-agent", "sizeBytes": 1_000_000_000_000_u64, "kind": "ssd"}],
+        "nics": [{"name": "eth0", "macAddress": "52:54:00:00:00:01", "linkUp": true,
+                  "neighbour": {"chassis": "switch-7", "port": "12"}}],
+    }});
+    ensure!(agent.report(&again, &seen).await? == StatusCode::NO_CONTENT);
+    ensure!(marked(&site.host(0).await?, annotations::INSPECTED), "it is written before it is answered");
+    let written = data.get(&name(0)).await?.spec;
+    let inspection = written.inspection.context("no inspection")?;
+    ensure!(inspection.neighbours.iter().any(|end| end.chassis == "switch-7"), "{inspection:?}");
+    ensure!(inspection.hardware.storage[0].serial_number.as_deref() == Some("seen-by-the-agent"));
+
+    // Off and empty again, and whoever waits gets it.
+    let told_off = agent.order().await;
+    ensure!(told_off.is_err() || told_off?.is_none_or(|order| order["task"] == "powerOff"));
+    let one = until_phase(&site.client, "one", "Provisioned").await?;
+    ensure!(one.metadata.name.as_deref() == Some("one"));
+    let host = site.host(0).await?;
+    ensure!(!marked(&host, annotations::ERRAND), "{:?}", host.metadata.annotations);
+    let kept = data.get(&name(0)).await?.spec;
+    ensure!(kept.inspection.is_some() && kept.hardware.manufacturer.is_some(), "two write it, each its part");
+    ensure!(agent.ask_for_order().await?.0 == StatusCode::NOT_FOUND, "its agent is a stranger by now");
+    until_event(&site, "InspectionBegan", "looks at the machine").await?;
+    ensure!(!told(&site).await?.contains(agent.secret()?), "a capability is told to everybody");
+    site.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_agent_wipes_the_disks_before_a_host_is_given_back() -> Result<()> {
+    let site = site(Ipv4Addr::new(127, 89, 0, 1), &json!({})).await?;
+    make_machine(&site.client, "one", &site.image, &json!({}), &json!({})).await?;
+    until_phase(&site.client, "one", "Provisioned").await?;
+    let claim = site.host(0).await?.spec.claim_id.context("no claim")?;
+    delete_machine(&site.client, "one").await?;
+
+    // Where nobody says anything, what an operating system would find is wiped.
+    let (agent, order) = next_agent(&site, "clean").await?;
+    ensure!(order["how"] == "metadata", "{order}");
+    let host = until_in(&site, HostState::Deprovisioning).await?;
+    ensure!(host.spec.claim_id.as_deref() == Some(claim.as_str()), "it is nobody else's before it is clean");
+    let wiping = json!({"state": "running", "step": "wiping", "disk": "/dev/sda", "done": 1, "total": 2});
+    ensure!(agent.report(&order, &wiping).await? == StatusCode::NO_CONTENT);
+    until_said(&site, "HostProvisioned", "Deprovisioning", "wiping /dev/sda, 50 %").await?;
+
+    // More is wanted meanwhile: what was wiped does not do.
+    patch_host(&site.client, &name(0), &json!({"spec": {"cleaning": "Full"}})).await?;
+    let wiped = |method: &str| json!({"state": "done", "cleaned": [{"disk": "/dev/sda", "method": method}]});
+    ensure!(agent.report(&order, &wiped("metadata")).await? == StatusCode::GONE);
+    let (agent, order) = next_agent(&site, "clean").await?;
+    ensure!(order["how"] == "full", "{order}");
+
+    // An agent that can't: the host stays back, in the agent's own words, until somebody has put it right.
+    let failed =
+        json!({"state": "failed", "step": "wiping", "disk": "/dev/sda", "message": "the disk is locked"});
+    ensure!(agent.report(&order, &failed).await? == StatusCode::NO_CONTENT);
+    until_said(&site, "HostProvisioned", "CleaningFailed", "the disk is locked").await?;
+    ensure!(agent.order().await?.is_none(), "the same would fail again");
+    site.bmcs.press(0, ResetType::ForceOff)?;
+    let again = agent.until_told("clean").await?;
+    ensure!(again["id"] != order["id"], "{again}");
+
+    ensure!(agent.report(&again, &wiped("overwritten")).await? == StatusCode::NO_CONTENT);
+    until_gone(&site.client, "one").await?;
+    let host = until_in(&site, HostState::Available).await?;
+    ensure!(site.is_off_and_empty(0)?, "it is free, and its machine is not off and empty");
+    for mark in [annotations::ERRAND, annotations::CLEANED, annotations::AGENT] {
+        ensure!(!marked(&host, mark), "{:?}", host.metadata.annotations);
+    }
+    until_event(&site, "DisksWiped", "by writing over all of it").await?;
+    ensure!(!told(&site).await?.contains(agent.secret()?), "a capability is told to everybody");
+    ensure!(agent.ask_for_order().await?.0 == StatusCode::NOT_FOUND, "its agent is a stranger by now");
+    site.close().await
+}
