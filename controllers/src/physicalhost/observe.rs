@@ -29,16 +29,19 @@ pub(super) struct Found {
     pub(super) secrets: Secrets,
     pub(super) contact: Contact,
     pub(super) known: Option<Arc<Known>>,
-    /// That the BMC is in another machine than the one that was discovered.
-    pub(super) another: Option<AnotherMachine>,
 }
 
 impl Found {
     /// As a decision takes it, with what went wrong when something was done last.
-    pub(super) fn observed(self, trouble: Option<Trouble>, consumer_exists: Option<bool>) -> Observed {
+    pub(super) fn observed(
+        self,
+        host: &PhysicalHost,
+        trouble: Option<Trouble>,
+        consumer_exists: Option<bool>,
+    ) -> Observed {
         let (sight, emptied, inspected) = (None, None, None);
         let (secrets, contact) = (self.secrets, self.contact);
-        let another = self.another;
+        let another = another_machine(host, &contact);
         Observed { secrets, contact, consumer_exists, trouble, sight, emptied, inspected, another }
     }
 }
@@ -56,7 +59,7 @@ pub(super) async fn observe(client: &Client, bmcs: &Bmcs, key: &Key, host: &Phys
     let secrets = read.views();
     if !host::may_be_asked(host, &secrets) {
         bmcs.forget(key);
-        return Found { secrets, contact: Contact::NotTried, known: None, another: None };
+        return Found { secrets, contact: Contact::NotTried, known: None };
     }
     match bmcs.take_up(key, read.settings(&host.spec.redfish_connection)) {
         Ok(known) => {
@@ -69,7 +72,7 @@ pub(super) async fn observe(client: &Client, bmcs: &Bmcs, key: &Key, host: &Phys
                 message: causes(&error),
                 passes: false,
             };
-            Found { secrets, contact: Contact::Failed(trouble), known: None, another: None }
+            Found { secrets, contact: Contact::Failed(trouble), known: None }
         }
     }
 }
@@ -80,24 +83,28 @@ async fn found(
     looked: Result<System, Error>,
     host: &PhysicalHost,
 ) -> Found {
-    let mut another = None;
     let contact = match looked {
         Ok(system) => {
             let mut sighting = sighting::sighting(&system);
             sighting.seen.medium = medium(&known, &system, host).await;
-            another = another_machine(host, sighting.hardware.uuid.as_deref());
             Contact::Answered(Box::new(sighting))
         }
         Err(error) => Contact::Failed(trouble::of_contact(&error)),
     };
-    Found { secrets, contact, known: Some(known), another }
+    Found { secrets, contact, known: Some(known) }
 }
 
-/// Whether the agent saw another machine than the BMC is in. What many machines are called says nothing.
-fn another_machine(host: &PhysicalHost, told: Option<&str>) -> Option<AnotherMachine> {
+/// Whether the agent saw another machine than the BMC is in. What many machines are called says nothing; and a BMC that does
+/// not answer now is in the machine that it told of last.
+fn another_machine(host: &PhysicalHost, contact: &Contact) -> Option<AnotherMachine> {
     if !is_discovered(host) {
         return None;
     }
+    let details = || host.status.as_ref()?.hardware_details.as_ref();
+    let told = match contact {
+        Contact::Answered(sighting) => sighting.hardware.uuid.as_deref(),
+        Contact::NotTried | Contact::Failed(_) => details().and_then(|known| known.hardware.uuid.as_deref()),
+    };
     let inspected = host.annotations().get(annotations::INSPECTED_UUID)?;
     let real = |text: &str| MachineUuid::parse(text).filter(|uuid| !uuid.is_filler());
     let (seen, told) = (real(inspected)?, real(told?)?);
@@ -237,7 +244,11 @@ mod tests {
             // Nobody said that this is how it was found.
             (false, Some(SEEN), Some(other), false),
         ] {
-            let found = another_machine(&host(discovered, seen), told);
+            let mut host = host(discovered, seen);
+            let status = serde_json::json!({"hardwareDetails": {"uuid": told}});
+            host.status = serde_json::from_value(status).unwrap();
+            // As it was told last, by a BMC that does not answer now.
+            let found = another_machine(&host, &Contact::NotTried);
             assert_eq!(found.is_some(), expected, "{discovered} {seen:?} {told:?}");
         }
     }
