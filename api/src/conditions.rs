@@ -94,6 +94,8 @@ pub mod host {
     pub const INSPECTING: &str = "Inspecting";
     /// The agent could not say what the machine is made of.
     pub const INSPECTION_FAILED: &str = "InspectionFailed";
+    /// The BMC that a discovered host was given is in another machine than the one that was inspected.
+    pub const BMC_OF_ANOTHER_MACHINE: &str = "BMCOfAnotherMachine";
     /// The agent could not wipe the disks.
     pub const CLEANING_FAILED: &str = "CleaningFailed";
     /// The agent was started again and again, and the machine went off or silent each time.

@@ -17,6 +17,8 @@ pub mod labels {
     pub const WATCH_FILTER: &str = "cluster.x-k8s.io/watch-filter";
     /// On what was made for a claim: that claim's id.
     pub const CLAIM_ID: &str = "beskar7.infrastructure.cluster.x-k8s.io/claim-id";
+    /// On a PhysicalHost: it was written down because its machine asked for something to boot, and nobody knew it.
+    pub const DISCOVERED: &str = "beskar7.infrastructure.cluster.x-k8s.io/discovered";
 }
 
 /// Annotations we read or write.
@@ -39,6 +41,9 @@ pub mod annotations {
     pub const ERRAND: &str = "beskar7.infrastructure.cluster.x-k8s.io/errand";
     /// On a PhysicalHost: when the agent inspected its machine. Without it, it is inspected again where that is wanted.
     pub const INSPECTED: &str = "beskar7.infrastructure.cluster.x-k8s.io/inspected";
+    /// On a PhysicalHost: the UUID of the machine that the agent inspected. The BMC of a host that was discovered must tell
+    /// the same one.
+    pub const INSPECTED_UUID: &str = "beskar7.infrastructure.cluster.x-k8s.io/inspected-uuid";
     /// On a PhysicalHost: the last claim that was given up here. Writing it makes every older decision to bind fail.
     pub const FENCE: &str = "beskar7.infrastructure.cluster.x-k8s.io/fence";
     /// On a PhysicalHost: whom it was last bound for. A hint for choosing, nothing else.

@@ -21,7 +21,7 @@ pub use self::{
     kind::Kind,
     loading::binary,
     packet::{Operation, Packet, PacketError},
-    register::{Asked, Counted, Register},
+    register::{Asked, Counted, Register, Stranger},
     reservation::{Addressing, Boot, Mac, Reservation},
     server::serve,
     sockets::{Settings, Sockets, bind},

@@ -1,13 +1,14 @@
 //! The boot server's side of the API server: which capability belongs to which host, what its machine is given, and what
 //! is heard of it. What is served, and how, is in the crate `beskar7-boot`.
 //!
-//! It runs on every replica. It writes what it heard of machines, and nothing else: one annotation, the status of
-//! reservations, events. Whether a replica leads does not matter for it.
+//! It runs on every replica. It writes what it heard of machines, and nothing else: annotations of their hosts, the
+//! status of reservations, events; and where it is to look for machines that nobody knows, hosts for them. Whether a replica leads does not matter for it.
 
 mod agency;
 mod agents;
 mod configuration;
 mod desk;
+mod discovery;
 mod fetched;
 mod hearing;
 mod holders;
@@ -48,6 +49,7 @@ pub(crate) use self::register::answered_before;
 use self::{
     agents::Agents,
     desk::{AT_ONCE, BootDesk},
+    discovery::Discovery,
     hearing::Hearing,
     holders::Holders,
     register::Machines,
@@ -56,6 +58,7 @@ use self::{
     witness::Witness,
 };
 pub use self::{
+    discovery::Discovering,
     fetched::{FetchError, Fetched, Part},
     images::{ImageError, Images},
     key::{KeyError, SECRET, key},
@@ -127,6 +130,8 @@ pub struct Parts {
     pub sockets: Sockets,
     /// The boot loaders that it gives out.
     pub loaders: Files,
+    /// Which machines that nobody knows are written down, if any.
+    pub discovering: Option<Discovering>,
 }
 
 /// Where the boot server listens.
@@ -146,13 +151,29 @@ pub fn start(
     feeds: &Feeds,
     stop: &CancellationToken,
 ) -> JoinHandle<io::Result<()>> {
-    let Parts { client, recorder, metrics, configuration_timeout, certificate, sockets, loaders } = parts;
+    let Parts {
+        client,
+        recorder,
+        metrics,
+        configuration_timeout,
+        certificate,
+        sockets,
+        loaders,
+        discovering,
+    } = parts;
     let caches: Caches = feeds.caches();
     let holders = Holders::new(presenter.links.clone(), &caches);
     tokio::spawn(holders.clone().follow(feeds.hosts.changes(), stop.clone()));
+    let discovery = discovering.map(|settings| {
+        let writing = (client.clone(), recorder.clone());
+        let (discovery, queue) = Discovery::new(settings, writing, metrics.clone(), caches.hosts.clone());
+        tokio::spawn(discovery.clone().follow(feeds.hosts.changes(), stop.clone()));
+        tokio::spawn(discovery.clone().run(queue, stop.clone()));
+        discovery
+    });
     let (hearing, witness) = (Hearing::new(client.clone()), Witness::new(recorder));
     let seen = (hearing.clone(), witness.clone(), Sightings::new(client.clone()));
-    let machines = Machines::new(presenter.links.clone(), &caches, seen, metrics.clone());
+    let machines = Machines::new(presenter.links.clone(), &caches, seen, metrics.clone(), discovery);
     tokio::spawn(machines.clone().follow(feeds.reservations.changes(), stop.clone()));
     let desk = BootDesk {
         agents: Agents::new(client.clone()),

@@ -8,6 +8,6 @@ mod server;
 pub use self::{
     access::Guard,
     health::{Health, Pulse},
-    metrics::{Metrics, Outcome},
+    metrics::{Discovered, Metrics, Outcome},
     server::{ServerError, Servers, bind},
 };

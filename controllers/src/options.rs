@@ -20,7 +20,7 @@ use beskar7_core::network_boot::Agent;
 use clap::{ArgAction, Args, CommandFactory as _, Parser, ValueEnum};
 
 pub use self::{address::BindAddress, checks::OptionsError};
-use crate::exit::EXIT_CODES_HELP;
+use crate::{boot_server::Discovering, exit::EXIT_CODES_HELP};
 
 /// The Beskar7 manager: turns servers with Redfish BMCs into Cluster API machines.
 ///
@@ -392,6 +392,21 @@ pub struct Boot {
     #[arg(long, env = "BESKAR7_INSPECT", hide_env_values = true, value_name = "WHEN", value_enum,
           default_value_t = Inspect::OnRequest)]
     pub inspect: Inspect,
+    /// Write down machines that ask our DHCP for something to boot and that nobody knows: as PhysicalHosts in this
+    /// namespace, inspected and cordoned. Empty: none
+    #[arg(
+        long,
+        env = "BESKAR7_DISCOVERY_NAMESPACE",
+        hide_env_values = true,
+        value_name = "NAMESPACE",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub discovery_namespace: String,
+    /// How many of them may wait to be accepted. While so many do, no others are written down
+    #[arg(long, env = "BESKAR7_DISCOVERY_LIMIT", hide_env_values = true, value_name = "N",
+          value_parser = clap::value_parser!(u16).range(1..), default_value = "100")]
+    pub discovery_limit: u16,
     /// How long a machine may read its configuration after it was turned on for it, if its boot is not seen before
     #[arg(long, env = "BESKAR7_CONFIGURATION_TIMEOUT", hide_env_values = true, value_name = "DURATION",
           value_parser = duration::parse, default_value = "1h")]
@@ -517,6 +532,22 @@ impl Options {
         let (kernel, initramfs) = (owned(&self.boot.agent_kernel), owned(&self.boot.agent_initramfs));
         let arguments = self.boot.agent_kernel_args.iter().filter(|word| !word.is_empty()).cloned().collect();
         Agent { kernel: kernel.zip(initramfs), arguments, iso: owned(&self.boot.agent_iso) }
+    }
+
+    /// Where machines that nobody knows are written down, if they are.
+    #[must_use]
+    pub fn discovery_namespace(&self) -> Option<&str> {
+        given(&self.boot.discovery_namespace)
+    }
+
+    /// The same, with all that belongs to it.
+    #[must_use]
+    pub fn discovering(&self) -> Option<Discovering> {
+        Some(Discovering {
+            namespace: self.discovery_namespace()?.to_owned(),
+            limit: usize::from(self.boot.discovery_limit),
+            watch_filter: self.watch_filter().map(str::to_owned),
+        })
     }
 
     /// A file with CAs for images, if one was given.

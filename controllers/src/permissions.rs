@@ -13,6 +13,8 @@ pub enum Where {
     Watched,
     /// In the manager's own namespace, where its Lease and its boot server's key are.
     Own,
+    /// In the namespace that discovered machines are written into.
+    Discovery,
     /// On a kind that has no namespace.
     Cluster,
 }
@@ -117,6 +119,10 @@ const TABLE: &[Line] = &[
     ours("hardwaredata", &["create", "patch"], ALWAYS),
     // What the agent saw of a machine.
     ours("hardwaredata", &["get"], CONTROLLING),
+    // Machines that nobody knew.
+    line((GROUP, "physicalhosts"), &["create"], Where::Discovery, |options| {
+        options.discovery_namespace().is_some()
+    }),
     // By name only: nobody needs to list what others keep secret.
     line(("", "secrets"), &["get"], Where::Watched, ALWAYS),
     // The boot server's key, made where there is none.
@@ -176,6 +182,19 @@ mod tests {
         let all = needs(&["--leader-elect"]);
         assert!(all.contains(&"update leases (coordination.k8s.io)".to_owned()), "{all:?}");
         assert!(all.contains(&"create tokenreviews (authentication.k8s.io)".to_owned()), "{all:?}");
+    }
+
+    #[test]
+    fn hosts_are_made_only_where_machines_are_discovered() {
+        let serving = ["--boot-url=http://b", "--dhcp=proxy", "--ipxe-dir=/i"];
+        let agent = ["--agent-kernel=http://x/k", "--agent-initramfs=http://x/i"];
+        let create = "create physicalhosts (infrastructure.cluster.x-k8s.io)".to_owned();
+        let mut arguments: Vec<&str> = serving.into_iter().chain(agent).collect();
+        assert!(!needs(&arguments).contains(&create));
+        arguments.push("--discovery-namespace=racks");
+        assert!(needs(&arguments).contains(&create));
+        arguments.push("--boot-only");
+        assert!(needs(&arguments).contains(&create), "the ones that answer DHCP find them");
     }
 
     #[test]

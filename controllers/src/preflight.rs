@@ -81,7 +81,7 @@ pub enum PreflightError {
     /// We are not allowed what we need.
     #[error(
         "{subject} is not allowed to: {}. Grant it, as config/rbac does with the ClusterRole beskar7-manager-role and \
-         the Role beskar7-leader-election-role", missing.join("; ")
+         the Role beskar7-leader-election-role; what discovery needs, with a RoleBinding of beskar7-discovery-role", missing.join("; ")
     )]
     Forbidden {
         /// Who we are.

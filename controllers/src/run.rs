@@ -370,6 +370,7 @@ fn boot_server(
         certificate,
         sockets: Sockets { http, dhcp: dhcp_sockets(options, presenter)?, tftp: tftp_socket(options)? },
         loaders,
+        discovering: options.discovering(),
     };
     Ok(Some(boot_server::start(parts, presenter.clone(), feeds, stop)))
 }

@@ -54,6 +54,24 @@ fn the_role_for_our_own_namespace_is_what_is_needed() {
 }
 
 #[test]
+fn the_role_for_discovered_machines_is_what_is_needed() {
+    let arguments = [
+        "manager",
+        "--boot-url=http://boot.example.org",
+        "--dhcp=proxy",
+        "--ipxe-dir=/ipxe",
+        "--agent-kernel=http://boot.example.org/kernel",
+        "--agent-initramfs=http://boot.example.org/initramfs",
+        "--discovery-namespace=racks",
+    ];
+    let options = Options::read(arguments.map(Into::into)).unwrap();
+    let needed = permissions::required(&options).into_iter().filter(|need| need.place == Where::Discovery);
+    let needed: BTreeSet<String> =
+        needed.map(|need| format!("{} {} ({})", need.verb, need.resource, need.group)).collect();
+    assert_eq!(grants("rbac/discovery_role.yaml"), needed);
+}
+
+#[test]
 fn a_boot_server_by_itself_may_do_what_it_needs_and_no_more() {
     assert_eq!(grants("boot/role.yaml"), needs("--boot-only", &[Where::Watched, Where::Cluster]));
     assert_eq!(grants("boot/own_role.yaml"), needs("--boot-only", &[Where::Own]));

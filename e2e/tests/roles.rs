@@ -39,6 +39,11 @@ items:
   subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: viewer}]
 - apiVersion: rbac.authorization.k8s.io/v1
   kind: RoleBinding
+  metadata: {name: finder, namespace: racks}
+  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: beskar7-discovery-role}
+  subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: finder}]
+- apiVersion: rbac.authorization.k8s.io/v1
+  kind: RoleBinding
   metadata: {name: onlooker, namespace: racks}
   roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
   subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: onlooker}]
@@ -150,6 +155,13 @@ async fn each_role_shows_and_changes_what_it_is_for_and_nothing_else() -> Result
         ("onlooker", &["get physicalhosts racks", "list hardwaredata racks"][..], true),
         ("onlooker", &look_after_hosts[..], false),
         ("onlooker", &["get secrets racks"][..], false),
+        ("finder", &["create physicalhosts racks"][..], true),
+        (
+            "finder",
+            &["create physicalhosts team", "delete physicalhosts racks", "create secrets racks"][..],
+            false,
+        ),
+        ("finder", &know_bmcs[..], false),
     ] {
         for one in what {
             ensure!(may(&plane, who, one).await? == expected, "{who}: {one} should be {expected}");

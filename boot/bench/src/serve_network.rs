@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::Result;
 use beskar7_boot::dhcp::{
     self, Addressing, Asked, Boot, Counted, Door, Mac, Mode, PeerPorts, Register, Reservation, Settings,
+    Stranger,
 };
 use beskar7_boot::tftp::{self, Files, Limits, Ports};
 use tokio_util::sync::CancellationToken;
@@ -99,6 +100,12 @@ impl Register for Known {
     }
 
     fn asked(&self, _: &Asked) {}
+
+    fn is_looked_for(&self, _: Mac) -> bool {
+        false
+    }
+
+    fn stranger(&self, _: &Stranger) {}
 
     fn counted(&self, _: Counted) {}
 }

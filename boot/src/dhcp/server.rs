@@ -17,7 +17,8 @@ use super::{
     kind::Kind,
     options::BOOT_FILE,
     packet::{MOST, Operation, Packet, glance},
-    register::{Asked, Counted, Register},
+    register::{Asked, Counted, Register, Stranger},
+    reservation::Mac,
     sockets::{Settings, Sockets},
 };
 use crate::datagrams::{Datagrams, Local, Received};
@@ -86,14 +87,17 @@ impl Desk {
         }
     }
 
-    /// Who is not known is not looked at any closer: a flood of them costs little.
+    /// Who is neither known nor looked for is not looked at any closer: a flood of them costs little.
     fn answer(&mut self, bytes: &[u8], received: Received) -> Counted {
         let mac = match glance(bytes) {
             Ok((Operation::Request, mac)) => mac,
             Ok((Operation::Reply, _)) => return Counted::NotForUs,
             Err(_) => return Counted::Malformed,
         };
-        let Some(known) = self.register.reservation(mac) else { return Counted::Unknown };
+        let Some(known) = self.register.reservation(mac) else {
+            self.meet(mac, bytes);
+            return Counted::Unknown;
+        };
         let Ok(request) = Packet::parse(bytes) else { return Counted::Malformed };
         let Some(kind) = Kind::of(&request) else { return Counted::NotForUs };
         let settings = self.settings.clone();
@@ -113,6 +117,17 @@ impl Desk {
         };
         self.register.asked(&Asked { mac, client: Client::of(&request), kind, given, boot });
         counted
+    }
+
+    /// Nobody knows it, but somebody may look for such machines.
+    fn meet(&self, mac: Mac, bytes: &[u8]) {
+        if !self.register.is_looked_for(mac) {
+            return;
+        }
+        let asking = Packet::parse(bytes).ok();
+        if let Some(stranger) = asking.as_ref().and_then(Stranger::of) {
+            self.register.stranger(&stranger);
+        }
     }
 
     fn send(&mut self, reply: &Reply, server: Ipv4Addr, asked: Local) -> Counted {

@@ -10,7 +10,7 @@ use std::{
 
 use beskar7_boot::dhcp::{
     Addressing, Asked, Boot, Counted, Door, Mac, Mode, Operation, Packet, PeerPorts, Register, Reservation,
-    Settings, bind, serve,
+    Settings, Stranger, bind, serve,
 };
 use tokio::{net::UdpSocket, task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
@@ -60,11 +60,15 @@ pub fn message(number: u16, kind: u8, options: &[(u8, &[u8])]) -> Packet {
     }
 }
 
+/// A machine that nobody knows, and that is looked for.
+pub const LOOKED_FOR: u16 = 200;
+
 /// Who knows a hundred machines, and writes down what it is told.
 #[derive(Default)]
 pub struct Known {
     pub addressing: bool,
     pub asked: Mutex<Vec<Asked>>,
+    pub strangers: Mutex<Vec<Stranger>>,
     pub counted: Mutex<HashMap<Counted, usize>>,
 }
 
@@ -86,6 +90,14 @@ impl Register for Known {
 
     fn asked(&self, asked: &Asked) {
         self.asked.lock().unwrap().push(*asked);
+    }
+
+    fn is_looked_for(&self, asking: Mac) -> bool {
+        asking == mac(LOOKED_FOR)
+    }
+
+    fn stranger(&self, stranger: &Stranger) {
+        self.strangers.lock().unwrap().push(*stranger);
     }
 
     fn counted(&self, what: Counted) {

@@ -2,9 +2,9 @@
 
 use std::net::Ipv4Addr;
 
-use beskar7_boot::dhcp::{Counted, Mode, Operation, Packet, PeerPorts};
+use beskar7_boot::dhcp::{Architecture, Counted, Loader, Mode, Operation, Packet, PeerPorts, Stranger};
 
-use super::served::{DISCOVER, Listener, PXE, REQUEST, Served, message, reserved};
+use super::served::{DISCOVER, LOOKED_FOR, Listener, PXE, REQUEST, Served, mac, message, reserved};
 
 const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
 
@@ -77,4 +77,28 @@ async fn a_flood_of_strangers_does_not_keep_the_known_from_their_addresses() {
     let known = served.end().await;
     assert!(known.count(Counted::Unknown) > 0 && known.count(Counted::Malformed) > 0);
     assert!(known.asked.lock().unwrap().iter().all(|asked| asked.given.is_some()));
+}
+
+#[tokio::test]
+async fn a_machine_that_is_looked_for_is_told_of_and_gets_no_answer() {
+    let client = Listener::at(Ipv4Addr::UNSPECIFIED).await;
+    let peers = PeerPorts { client: client.port, relay: 9 };
+    let served = Served::start(Mode::Proxy, false, peers);
+    let to = (HERE, served.server);
+    // A running system with the same address, one that nobody looks for, and a message that ends in its middle.
+    client.send(&message(LOOKED_FOR, DISCOVER, &[]).bytes(), to).await;
+    client.send(&message(LOOKED_FOR + 1, DISCOVER, &PXE).bytes(), to).await;
+    let mut cut = message(LOOKED_FOR, DISCOVER, &PXE).bytes();
+    cut[241] = 255;
+    client.send(&cut, to).await;
+    client.send(&message(LOOKED_FOR, DISCOVER, &PXE).bytes(), to).await;
+    // Answered behind all of them.
+    client.send(&message(1, DISCOVER, &PXE).bytes(), to).await;
+    assert!(client.hear_of(1).await.is_some());
+    let known = served.end().await;
+    let told = known.strangers.lock().unwrap().clone();
+    let expected = Stranger { mac: mac(LOOKED_FOR), loader: Loader::Pxe, architecture: Architecture::X64 };
+    assert_eq!(told, [expected]);
+    assert_eq!(known.count(Counted::Unknown), 4);
+    assert_eq!(known.asked.lock().unwrap().len(), 1);
 }

@@ -6,6 +6,7 @@ pub mod cleaning;
 pub mod connection;
 pub mod contact;
 mod decide;
+pub mod discovery;
 pub mod errand;
 mod events;
 pub mod heard;

@@ -113,7 +113,9 @@ impl Agents {
     /// The machine of a host was inspected; whether that is written down, or not wanted any more. What was seen is written
     /// first: the mark says that it is there.
     pub(super) async fn inspected(&self, holder: &Holder, inspection: Inspection) -> bool {
-        let (inspection, mark) = (&inspection, json!({ annotations::INSPECTED: inspection.time }));
+        let uuid = &inspection.hardware.uuid;
+        let mark = json!({ annotations::INSPECTED: inspection.time, annotations::INSPECTED_UUID: uuid });
+        let inspection = &inspection;
         self.end(holder, "what an agent saw of its machine can't be written yet", |host| {
             let mark = mark.clone();
             async move {

@@ -10,7 +10,7 @@ use std::{
 use beskar7_api::{DHCPReservation, PhysicalHost, labels};
 use beskar7_boot::{
     delivery::ArtifactName,
-    dhcp::{Addressing, Asked, Boot, Counted, Loader, Mac, Register, Reservation},
+    dhcp::{Addressing, Asked, Boot, Counted, Loader, Mac, Register, Reservation, Stranger},
 };
 use beskar7_core::{
     delivery,
@@ -21,7 +21,7 @@ use kube::ResourceExt as _;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
-use super::{Links, hearing::Hearing, sightings::Sightings, witness::Witness};
+use super::{Links, discovery::Discovery, hearing::Hearing, sightings::Sightings, witness::Witness};
 use crate::{
     caches::Caches,
     diagnostics::Metrics,
@@ -63,6 +63,8 @@ pub(super) struct Machines {
     pub(super) witness: Witness,
     pub(super) sightings: Sightings,
     pub(super) metrics: Metrics,
+    /// Who looks for machines that nobody knows, if somebody does.
+    pub(super) discovery: Option<Arc<Discovery>>,
     known: Arc<RwLock<Known>>,
 }
 
@@ -79,9 +81,11 @@ impl Machines {
         caches: &Caches,
         (hearing, witness, sightings): (Hearing, Witness, Sightings),
         metrics: Metrics,
+        discovery: Option<Arc<Discovery>>,
     ) -> Self {
         let (hosts, reservations) = (caches.hosts.clone(), caches.reservations.clone());
-        Self { links, hosts, reservations, hearing, witness, sightings, metrics, known: Arc::default() }
+        let known = Arc::default();
+        Self { links, hosts, reservations, hearing, witness, sightings, metrics, discovery, known }
     }
 
     /// Keeps them current until `stop`.
@@ -179,20 +183,39 @@ impl Register for Machines {
         }
     }
 
+    fn is_looked_for(&self, mac: Mac) -> bool {
+        // Before they are all known it may be one that has a reservation.
+        let Some(discovery) = self.discovery.as_ref().filter(|_| self.reservations.is_filled()) else {
+            return false;
+        };
+        discovery.looks_for(mac)
+    }
+
+    fn stranger(&self, stranger: &Stranger) {
+        if let Some(discovery) = &self.discovery {
+            discovery.met(stranger);
+        }
+    }
+
     fn counted(&self, what: Counted) {
         self.metrics.dhcp_counted(what);
     }
 }
 
 fn said(asked: &Asked) -> String {
-    let who = match asked.client.loader {
+    let who = who(asked.client.loader);
+    let told = if asked.boot { "was told what to boot" } else { "got one" };
+    format!("{who} asked for an address with {}, and {told}", asked.mac)
+}
+
+/// What runs on a machine that asks.
+pub(super) const fn who(loader: Loader) -> &'static str {
+    match loader {
         Loader::Pxe => "Its firmware (PXE)",
         Loader::Http => "Its firmware (HTTP boot)",
         Loader::Ipxe { .. } => "iPXE",
         Loader::System => "What runs on it",
-    };
-    let told = if asked.boot { "was told what to boot" } else { "got one" };
-    format!("{who} asked for an address with {}, and {told}", asked.mac)
+    }
 }
 
 fn addressing(reservation: &DHCPReservation) -> Option<Addressing> {

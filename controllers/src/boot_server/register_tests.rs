@@ -61,6 +61,7 @@ fn machines(hosts: Vec<PhysicalHost>, reservations: Vec<DHCPReservation>) -> Mac
         witness: Witness::new(Recorder::new(client.clone(), "test", "test-0")),
         sightings: Sightings::new(client),
         metrics: Metrics::new(),
+        discovery: None,
         known: Arc::default(),
     };
     keys.into_iter().for_each(|key| machines.saw(key));

@@ -112,7 +112,7 @@ impl Sightings {
     }
 }
 
-const fn name(architecture: Architecture) -> &'static str {
+pub(super) const fn name(architecture: Architecture) -> &'static str {
     match architecture {
         Architecture::Bios => "x86 BIOS",
         Architecture::X64 => "x86-64 UEFI",

@@ -53,6 +53,21 @@ struct BootLabels {
     answer: &'static str,
 }
 
+/// What became of a machine that nobody knew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Discovered {
+    /// It is a candidate now.
+    Written,
+    /// It was one, and is inspected once more.
+    Again,
+    /// As many candidates as there may be are there.
+    OverLimit,
+    /// Too many wait to be written.
+    Dropped,
+    /// It could not be written.
+    Failed,
+}
+
 /// All that is counted; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Metrics(Arc<Inner>);
@@ -69,6 +84,7 @@ struct Inner {
     boot_answers: Family<BootLabels, Counter>,
     dhcp_messages: Family<BootLabels, Counter>,
     tftp_requests: Family<BootLabels, Counter>,
+    discovered_machines: Family<BootLabels, Counter>,
 }
 
 /// From a status that needs no write to a BMC that does not answer.
@@ -90,6 +106,7 @@ impl Metrics {
         let boot_answers = Family::default();
         let dhcp_messages = Family::default();
         let tftp_requests = Family::default();
+        let discovered_machines = Family::default();
         registry.register(
             "build",
             "The version that runs",
@@ -129,6 +146,11 @@ impl Metrics {
             dhcp_messages.clone(),
         );
         registry.register("tftp_requests", "TFTP requests: sent, refused, given-up", tftp_requests.clone());
+        registry.register(
+            "discovered_machines",
+            "Machines that nobody knew: written (as candidates), again (inspected once more), over-limit, dropped, failed",
+            discovered_machines.clone(),
+        );
         Self(Arc::new(Inner {
             registry,
             leader,
@@ -140,6 +162,7 @@ impl Metrics {
             boot_answers,
             dhcp_messages,
             tftp_requests,
+            discovered_machines,
         }))
     }
 
@@ -174,6 +197,18 @@ impl Metrics {
     /// A file was asked for by TFTP.
     pub fn tftp_counted(&self, answer: &'static str) {
         self.0.tftp_requests.get_or_create(&BootLabels { answer }).inc();
+    }
+
+    /// A machine that nobody knows asked for something to boot.
+    pub fn discovered(&self, what: Discovered) {
+        let answer = match what {
+            Discovered::Written => "written",
+            Discovered::Again => "again",
+            Discovered::OverLimit => "over-limit",
+            Discovered::Dropped => "dropped",
+            Discovered::Failed => "failed",
+        };
+        self.0.discovered_machines.get_or_create(&BootLabels { answer }).inc();
     }
 
     /// This replica leads now.

@@ -105,6 +105,20 @@ pub enum OptionsError {
     /// Nobody could inspect.
     #[error("--inspect=always needs the agent: give --agent-iso, or --agent-kernel and --agent-initramfs")]
     NothingInspects,
+    /// Nobody could find, boot or inspect a machine.
+    #[error("--discovery-namespace needs {0}")]
+    DiscoveryNeeds(&'static str),
+    /// What is written there would be nobody's.
+    #[error(
+        "--discovery-namespace is {discovery:?}, but --namespace is {watched:?}: discovered machines would be \
+         in a namespace that is not watched. Give the same, or leave --namespace out"
+    )]
+    DiscoveryElsewhere {
+        /// Where they would be.
+        discovery: String,
+        /// What is watched.
+        watched: String,
+    },
     /// Not a URL that the agent could be fetched from.
     #[error("--{flag}: {value:?} is not an absolute http or https URL")]
     AgentUrl {
@@ -205,6 +219,31 @@ fn agent(options: &Options) -> Result<(), OptionsError> {
     kernel_line::line(&options.agent().arguments).map(drop).map_err(OptionsError::AgentArguments)
 }
 
+fn discovery(options: &Options) -> Result<(), OptionsError> {
+    let Some(discovery) = options.discovery_namespace() else { return Ok(()) };
+    namespace("discovery-namespace", Some(discovery))?;
+    if options.boot_url().is_none() {
+        return Err(OptionsError::NeedsBootUrl("discovery-namespace"));
+    }
+    if options.boot.dhcp == DhcpMode::Off {
+        return Err(OptionsError::DiscoveryNeeds(
+            "--dhcp: machines that nobody knows are found when they ask by DHCP",
+        ));
+    }
+    if options.agent().kernel.is_none() {
+        return Err(OptionsError::DiscoveryNeeds(
+            "--agent-kernel and --agent-initramfs: the agent that inspects is started from the network",
+        ));
+    }
+    match options.watch_namespace() {
+        Some(watched) if watched != discovery => Err(OptionsError::DiscoveryElsewhere {
+            discovery: discovery.to_owned(),
+            watched: watched.to_owned(),
+        }),
+        Some(_) | None => Ok(()),
+    }
+}
+
 fn is_absolute(url: &str) -> bool {
     url.parse::<http::Uri>().is_ok_and(|uri| {
         matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(|host| !host.is_empty())
@@ -214,6 +253,7 @@ fn is_absolute(url: &str) -> bool {
 fn boot(options: &Options) -> Result<(), OptionsError> {
     network(options)?;
     agent(options)?;
+    discovery(options)?;
     let Some(url) = options.boot_url() else { return Ok(()) };
     if !is_absolute(url) || url.contains('?') {
         return Err(OptionsError::BootUrl(url.to_owned()));

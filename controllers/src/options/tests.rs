@@ -105,6 +105,17 @@ fn what_cannot_work_is_refused_with_what_to_write() {
         ),
         (&["--agent-iso=http://x/a.iso"], "--agent-iso needs --boot-url"),
         (&["--agent-kernel-args=console=ttyS0 pci=\"nomsi"], "a double quote that is not closed"),
+        (
+            &["--discovery-namespace=Racks"],
+            "--discovery-namespace: \"Racks\" can't be the name of a namespace",
+        ),
+        (&["--discovery-namespace=racks"], "--discovery-namespace needs --boot-url"),
+        (&["--discovery-namespace=racks", "--boot-url=http://b"], "--discovery-namespace needs --dhcp"),
+        (
+            &["--discovery-namespace=racks", "--boot-url=http://b", "--dhcp=proxy", "--ipxe-dir=/i"],
+            "--discovery-namespace needs --agent-kernel and --agent-initramfs",
+        ),
+        (&["--discovery-limit=0"], "0 is not in 1"),
         (&["--configuration-timeout=0s"], "--configuration-timeout must be longer than 0s"),
         (&["--artifact-cache-gib=0"], "0 is not in 1"),
         (&["--diagnostics-address=8443"], "write :PORT for every address"),
@@ -138,6 +149,28 @@ fn label_prefixes_are_a_list_that_can_be_empty() {
     assert!(ok(&["--node-label-prefixes="]).node_label_prefixes().is_empty());
     let chosen = ok(&["--node-label-prefixes=example.org/rack-, node-restriction.kubernetes.io/,"]);
     assert_eq!(chosen.node_label_prefixes(), ["example.org/rack-", "node-restriction.kubernetes.io/"]);
+}
+
+#[test]
+fn machines_are_discovered_into_a_namespace_that_is_watched() {
+    let found = [
+        "--boot-url=http://b",
+        "--dhcp=proxy",
+        "--ipxe-dir=/i",
+        "--agent-kernel=http://x/k",
+        "--agent-initramfs=http://x/i",
+        "--discovery-namespace=racks",
+    ];
+    let with = |more: &[&'static str]| [&found[..], more].concat();
+    assert_eq!(ok(&[]).discovering(), None);
+    let plain = Discovering { namespace: "racks".to_owned(), limit: 100, watch_filter: None };
+    assert_eq!(ok(&found).discovering(), Some(plain.clone()));
+    assert_eq!(ok(&with(&["--namespace=racks", "--boot-only"])).discovering(), Some(plain.clone()));
+    let filtered = Discovering { limit: 7, watch_filter: Some("east".to_owned()), ..plain };
+    let arguments = with(&["--discovery-limit=7", "--watch-filter=east"]);
+    assert_eq!(ok(&arguments).discovering(), Some(filtered));
+    let error = read(&with(&["--namespace=other"])).expect_err("nobody would look after them");
+    assert!(error.contains("a namespace that is not watched"), "{error}");
 }
 
 #[test]

@@ -120,6 +120,14 @@ pub(super) async fn act(
             None => Ok(Outcome::Stale),
         },
         Plan::NoteSent(errand) => written(marks.on_errand(host, errand).await?, None),
+        Plan::ServeAgent(errand) => Ok(match serve_agent(errand, host, tools).await {
+            Ok(()) => Outcome::Nothing,
+            Err(trouble) => Outcome::Failed(trouble),
+        }),
+        Plan::CloseErrand => {
+            tools.resources.remove(host).await;
+            written(marks.end_errand(host).await?, None)
+        }
         Plan::EndErrand => match known {
             Some(known) => end_errand(host, known, tools).await,
             None => Ok(Outcome::Stale),
@@ -189,6 +197,21 @@ async fn prepare_agent(
         tools.resources.prepare(host, &errand.id, (&boot, task), presenter).await?;
     }
     media::media(wanted, &errand.id, host, Some(presenter)).await
+}
+
+/// Has everything ready for a machine that is on and asks again, whose BMC can't be told anything.
+async fn serve_agent(errand: &Errand, host: &PhysicalHost, tools: &Tools) -> Result<(), Trouble> {
+    let presenter = tools.presenter.as_ref().ok_or_else(media::off)?;
+    let boot = errand.boot(AgentBoot::Network).filter(|_| presenter.agent.kernel.is_some());
+    let boot = boot.ok_or_else(|| Trouble {
+        reason: reasons::AGENT_NOT_AVAILABLE,
+        message: "The machine is not inspected: it has to start the agent from the network. Start the manager with \
+                  --agent-kernel and --agent-initramfs"
+            .to_owned(),
+        passes: false,
+    })?;
+    let task = Some(errand.purpose.task());
+    tools.resources.prepare(host, &errand.id, (&boot, task), presenter).await
 }
 
 /// Off, eject, clear the override; and what was made for the errand goes.

@@ -10,9 +10,10 @@ use beskar7_core::host::{
     self, Observed,
     connection::{SecretView, Secrets},
     contact::{Contact, Trouble},
+    discovery::{AnotherMachine, is_discovered},
     plan::may_lose_its_medium,
 };
-use beskar7_redfish::{Credentials, Error, System, Trust};
+use beskar7_redfish::{Credentials, Error, MachineUuid, System, Trust};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt as _};
 
@@ -32,10 +33,16 @@ pub(super) struct Found {
 
 impl Found {
     /// As a decision takes it, with what went wrong when something was done last.
-    pub(super) fn observed(self, trouble: Option<Trouble>, consumer_exists: Option<bool>) -> Observed {
+    pub(super) fn observed(
+        self,
+        host: &PhysicalHost,
+        trouble: Option<Trouble>,
+        consumer_exists: Option<bool>,
+    ) -> Observed {
         let (sight, emptied, inspected) = (None, None, None);
         let (secrets, contact) = (self.secrets, self.contact);
-        Observed { secrets, contact, consumer_exists, trouble, sight, emptied, inspected }
+        let another = another_machine(host, &contact);
+        Observed { secrets, contact, consumer_exists, trouble, sight, emptied, inspected, another }
     }
 }
 
@@ -85,6 +92,24 @@ async fn found(
         Err(error) => Contact::Failed(trouble::of_contact(&error)),
     };
     Found { secrets, contact, known: Some(known) }
+}
+
+/// Whether the agent saw another machine than the BMC is in. What many machines are called says nothing; and a BMC that does
+/// not answer now is in the machine that it told of last.
+fn another_machine(host: &PhysicalHost, contact: &Contact) -> Option<AnotherMachine> {
+    if !is_discovered(host) {
+        return None;
+    }
+    let details = || host.status.as_ref()?.hardware_details.as_ref();
+    let told = match contact {
+        Contact::Answered(sighting) => sighting.hardware.uuid.as_deref(),
+        Contact::NotTried | Contact::Failed(_) => details().and_then(|known| known.hardware.uuid.as_deref()),
+    };
+    let inspected = host.annotations().get(annotations::INSPECTED_UUID)?;
+    let real = |text: &str| MachineUuid::parse(text).filter(|uuid| !uuid.is_filler());
+    let (seen, told) = (real(inspected)?, real(told?)?);
+    let another = AnotherMachine { inspected: seen.to_string(), told: told.to_string() };
+    (!seen.is_same_machine(told)).then_some(another)
 }
 
 /// Whether the machine still has what it is to boot from, where that matters. A drive that can't be looked at says
@@ -187,7 +212,46 @@ fn in_short(error: &kube::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use beskar7_api::labels;
+
     use super::*;
+
+    #[test]
+    fn a_discovered_machine_is_told_from_the_one_that_its_bmc_is_in() {
+        const SEEN: &str = "38947555-7742-3448-3784-823347823834";
+        let host = |discovered: bool, seen: Option<&str>| {
+            let label = if discovered { labels::DISCOVERED } else { labels::ZONE };
+            serde_json::from_value::<PhysicalHost>(serde_json::json!({
+                "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "PhysicalHost",
+                "metadata": {"name": "h", "labels": {label: "a"}, "annotations": {annotations::INSPECTED_UUID: seen.unwrap_or_default()}},
+                "spec": {"redfishConnection": {"address": "https://10.0.0.1", "credentialsSecretRef": "b"}},
+            }))
+            .unwrap()
+        };
+        let other = "48947555-7742-3448-3784-823347823834";
+        for (discovered, seen, told, expected) in [
+            (true, Some(SEEN), Some(other), true),
+            (true, Some(SEEN), Some(SEEN), false),
+            (
+                true,
+                Some("38947555-7742-3448-3784-823347823834"),
+                Some("55759438-4277-4834-3784-823347823834"),
+                false,
+            ),
+            (true, Some("03000200-0400-0500-0006-000700080009"), Some(other), false),
+            (true, Some(SEEN), None, false),
+            (true, None, Some(other), false),
+            // Nobody said that this is how it was found.
+            (false, Some(SEEN), Some(other), false),
+        ] {
+            let mut host = host(discovered, seen);
+            let status = serde_json::json!({"hardwareDetails": {"uuid": told}});
+            host.status = serde_json::from_value(status).unwrap();
+            // As it was told last, by a BMC that does not answer now.
+            let found = another_machine(&host, &Contact::NotTried);
+            assert_eq!(found.is_some(), expected, "{discovered} {seen:?} {told:?}");
+        }
+    }
 
     #[test]
     fn only_keys_that_hold_something_count() {

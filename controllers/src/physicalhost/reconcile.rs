@@ -219,7 +219,7 @@ async fn steps(
             sight: sight.take(),
             emptied: emptied.take(),
             inspected: inventory::inspected(&context.client, &host).await?,
-            ..found.observed(context.last_trouble(key), context.consumers.exists(&host).await)
+            ..found.observed(&host, context.last_trouble(key), context.consumers.exists(&host).await)
         };
         let decision = host::decide(&host, &observed, context.pace, now());
         match say(&decision, &host, context, trail).await? {
@@ -306,7 +306,7 @@ async fn failed_step(
 ) -> Result<Action, ReconcileError> {
     context.trouble(key, Some(trouble));
     let found = observe::observe(&context.client, &context.bmcs, key, &host).await;
-    let observed = found.observed(context.last_trouble(key), context.consumers.exists(&host).await);
+    let observed = found.observed(&host, context.last_trouble(key), context.consumers.exists(&host).await);
     let decision = host::decide(&host, &observed, context.pace, now());
     match say(&decision, &host, context, trail).await? {
         Said::Now(_) => next(decision.requeue, key, context, trail),

@@ -27,6 +27,7 @@ pub(super) async fn check(
             let namespace = match need.place {
                 Where::Watched => options.watch_namespace(),
                 Where::Own => own_namespace,
+                Where::Discovery => options.discovery_namespace(),
                 Where::Cluster => None,
             };
             (need, namespace.map(ToOwned::to_owned))
@@ -77,8 +78,10 @@ async fn refused(
 
 fn describe(need: &Need, namespace: Option<&str>) -> String {
     match (need.place, namespace) {
-        (Where::Watched | Where::Own, Some(namespace)) => format!("{need} in namespace {namespace}"),
-        (Where::Watched | Where::Own, None) => format!("{need} in all namespaces"),
+        (Where::Watched | Where::Own | Where::Discovery, Some(namespace)) => {
+            format!("{need} in namespace {namespace}")
+        }
+        (Where::Watched | Where::Own | Where::Discovery, None) => format!("{need} in all namespaces"),
         (Where::Cluster, _) => need.to_string(),
     }
 }

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use beskar7_boot::dhcp::{Addressing, Asked, Boot, Counted, Loader, Mac, Register, Reservation};
+use beskar7_boot::dhcp::{Addressing, Asked, Boot, Counted, Loader, Mac, Register, Reservation, Stranger};
 use beskar7_boot::tftp::{ErrorCode, Watcher};
 
 /// The one machine, and how it asked.
@@ -47,6 +47,12 @@ impl Register for Known {
         let heard = Heard { loader: asked.client.loader, given: asked.given, boot: asked.boot };
         self.asked.lock().unwrap().push(heard);
     }
+
+    fn is_looked_for(&self, _: Mac) -> bool {
+        false
+    }
+
+    fn stranger(&self, _: &Stranger) {}
 
     fn counted(&self, _: Counted) {}
 }

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 
 use super::connection::{Secrets, Settings, settings};
 use super::contact::{Contact, Parts, Trouble};
+use super::discovery::{AnotherMachine, is_discovered, without_bmc};
 use super::errand::{clean, wants_inspection};
 use super::events::events;
 use super::hold::{Hold, Progress, consumer_is_missing, is_released};
@@ -25,6 +26,8 @@ use crate::events::Event;
 
 /// Somebody is expected to create or complete a Secret: look more often, but less and less.
 const LOOK_SOON: Duration = Duration::from_secs(60);
+/// While a machine is awaited of which everything changes its host, but that it is not heard.
+const LOOK_NOW_AND_THEN: Duration = Duration::from_secs(20);
 /// While something happens with a machine.
 const LOOK_OFTEN: Duration = Duration::from_secs(5);
 
@@ -45,6 +48,8 @@ pub struct Observed {
     pub emptied: Option<Emptied>,
     /// What the agent saw of the machine, where that is to be written down now.
     pub inspected: Option<Box<Hardware>>,
+    /// That the BMC is in another machine than the agent saw, where the host was discovered.
+    pub another: Option<AnotherMachine>,
 }
 
 /// What is left to be done to a machine that is off and empty.
@@ -147,7 +152,7 @@ pub fn decide(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timesta
     let next = next_plan(host, observed, pace, now);
     let before = host.status.clone().unwrap_or_default();
     let mut status = before.clone();
-    remember(&mut status, observed);
+    remember(host, &mut status, observed);
     let inspects = wants_inspection(host, pace.inspect);
     let standing = standing(host, &status, observed, &connection, (&next, inspects));
     status.claim_id = machine_of(host, &before, observed.emptied == Some(Emptied::Clean));
@@ -227,8 +232,15 @@ fn next_plan(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timestam
     if consumer_is_missing(host, observed.consumer_exists) {
         return Plan::Watch;
     }
+    let is_new = Hold::of(host) == Hold::Free && host.metadata.deletion_timestamp.is_none();
+    if let Some(another) = observed.another.as_ref().filter(|_| is_new) {
+        return Plan::Refuse(another.trouble());
+    }
     let without = plan_without_contact(host, now, pace.release);
     match (&observed.contact, &observed.trouble) {
+        (Contact::NotTried | Contact::Failed(_), _) if without == Plan::Watch => {
+            without_bmc(host, now, pace.boot)
+        }
         (Contact::NotTried | Contact::Failed(_), _) => without,
         // The BMC answers, and what it is told does not come about: not for ever, either.
         (Contact::Answered(_), Some(_)) if without == Plan::LetGo(Farewell::GivenUp) => without,
@@ -241,12 +253,16 @@ fn next_plan(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timestam
 
 /// What a BMC told is kept until it tells something else: a host does not lose its identity to a hiccup. What it does not
 /// see at all stays as the agent saw it.
-fn remember(status: &mut PhysicalHostStatus, observed: &Observed) {
-    let Contact::Answered(sighting) = &observed.contact else { return };
+fn remember(host: &PhysicalHost, status: &mut PhysicalHostStatus, observed: &Observed) {
+    let Contact::Answered(sighting) = &observed.contact else {
+        remember_inspected(host, status, observed);
+        return;
+    };
     let before = status.hardware_details.take().unwrap_or_default();
     let mut hardware = sighting.hardware.clone();
     // Another machine behind the same address: what was known is of no use.
-    let same_machine = before.hardware.uuid == hardware.uuid;
+    let first_contact = is_discovered(host) && status.observed_power_state.is_none();
+    let same_machine = before.hardware.uuid == hardware.uuid || (first_contact && observed.another.is_none());
     if let Some(parts) = &sighting.parts {
         put(&mut hardware, parts.clone());
     }
@@ -266,6 +282,14 @@ fn remember(status: &mut PhysicalHostStatus, observed: &Observed) {
         status: Some(sighting.health.clone()),
         bmc: sighting.bmc.clone().or(before.bmc),
     });
+}
+
+/// What the agent saw of a discovered machine, whose BMC nobody knows yet.
+fn remember_inspected(host: &PhysicalHost, status: &mut PhysicalHostStatus, observed: &Observed) {
+    if let (Some(inspected), true) = (&observed.inspected, is_discovered(host)) {
+        let before = status.hardware_details.take().unwrap_or_default();
+        status.hardware_details = Some(HardwareDetails { hardware: inspected.as_ref().clone(), ..before });
+    }
 }
 
 /// Adds what was known, where nothing of it is seen now. Firmware is none of it: what is not there any more is gone.
@@ -327,6 +351,16 @@ fn is_of_boot_resources(trouble: &Trouble) -> bool {
 }
 
 fn requeue(settings: &Settings, observed: &Observed, plan: &Plan, pace: Pace) -> Requeue {
+    match (plan, &observed.contact, &observed.trouble) {
+        (Plan::ServeAgent(_) | Plan::CloseErrand, _, Some(_)) => {
+            return Requeue::Failed(Failure::BootResources);
+        }
+        (Plan::ServeAgent(_), _, None) => return Requeue::After(LOOK_NOW_AND_THEN),
+        (Plan::AwaitBoot, Contact::NotTried | Contact::Failed(_), _) | (Plan::CloseErrand, _, None) => {
+            return Requeue::After(LOOK_OFTEN);
+        }
+        (_, Contact::NotTried | Contact::Failed(_) | Contact::Answered(_), _) => {}
+    }
     match settings {
         Settings::Incomplete(_) => return Requeue::Growing(LOOK_SOON),
         Settings::Unreadable(_) => return Requeue::Failed(Failure::Secret),
@@ -353,6 +387,8 @@ fn requeue(settings: &Settings, observed: &Observed, plan: &Plan, pace: Pace) ->
             | Plan::SendAgent(..)
             | Plan::NoteSent(_)
             | Plan::EndErrand
+            | Plan::ServeAgent(_)
+            | Plan::CloseErrand
             | Plan::Deprovision
             | Plan::ClearClaim
             | Plan::HandOver

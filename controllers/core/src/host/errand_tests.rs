@@ -45,6 +45,8 @@ fn planned(host: &PhysicalHost, power: PowerState, second: i64, delivery: Delive
         | Plan::Deprovision
         | Plan::CallAgent(_)
         | Plan::EndErrand
+        | Plan::ServeAgent(_)
+        | Plan::CloseErrand
         | Plan::ClearClaim
         | Plan::HandOver
         | Plan::LetGo(_)) => format!("{other:?}"),

@@ -52,6 +52,8 @@ fn planned(more: Value, marks: &[(&str, &str)], seen: Seen, second: i64) -> Stri
         | Plan::SendAgent(..)
         | Plan::NoteSent(_)
         | Plan::EndErrand
+        | Plan::ServeAgent(_)
+        | Plan::CloseErrand
         | Plan::Deprovision
         | Plan::ClearClaim
         | Plan::HandOver

@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use super::{
     boot_parameters::{Parameters, parameters},
     contact::Trouble,
+    discovery::is_identified,
     errand::{Errand, Purpose, before_it_is_free, before_it_is_given_back},
     heard::{Heard, Word},
     hold::{Booting, Evidence, Hold, Progress, is_released},
@@ -124,6 +125,10 @@ pub enum Plan {
     NoteSent(Errand),
     /// An errand is over, or not wanted any more: off, eject, clear the override, and what was written of it goes.
     EndErrand,
+    /// The machine of an errand is on, and its BMC can't be asked: what it starts the agent with when it asks is to be there.
+    ServeAgent(Errand),
+    /// The same is over, or its agent was not heard: what was made for it goes, and what was written of it.
+    CloseErrand,
     /// The machine is clean, and the status says so: the claim and all that was written about it go.
     ClearClaim,
     /// The machine is clean of the last claim, and the status says so: it is the next one's.
@@ -152,6 +157,8 @@ impl Plan {
             | Self::SendAgent(..)
             | Self::NoteSent(_)
             | Self::EndErrand
+            | Self::ServeAgent(_)
+            | Self::CloseErrand
             | Self::ClearClaim
             | Self::HandOver
             | Self::LetGo(_) => None,
@@ -217,7 +224,7 @@ pub fn plan_without_contact(host: &PhysicalHost, now: Timestamp, patience: Durat
         return Plan::ClearClaim;
     }
     let Some(deleted) = &host.metadata.deletion_timestamp else { return Plan::Watch };
-    let identified = host.status.as_ref().is_some_and(|status| status.hardware_details.is_some());
+    let identified = host.status.as_ref().is_some_and(|status| is_identified(host, status));
     let over = Duration::try_from(now.duration_since(deleted.0)).is_ok_and(|waited| waited >= patience);
     match Hold::of(host) {
         Hold::Held { .. } | Hold::Kept(_) | Hold::OnHold => Plan::Watch,

@@ -54,6 +54,7 @@ pub(super) fn observed(credentials: Option<SecretView>, ca_bundle: Option<Secret
         sight: None,
         emptied: None,
         inspected: None,
+        another: None,
     }
 }
 

@@ -4,6 +4,7 @@ use beskar7_api::{HostState, PhysicalHost, PhysicalHostStatus, annotations, cond
 
 use super::contact::{Contact, Trouble};
 use super::decide::Observed;
+use super::discovery::{is_candidate, is_identified, is_inspecting, known_of};
 use super::errand::{Errand, Purpose};
 use super::heard::{Heard, Word};
 use super::hold::{Booting, Evidence, Hold, Progress, consumer_is_missing};
@@ -38,7 +39,7 @@ pub(super) fn standing(
             Finding { truth: Truth::True, reason: reasons::CONNECTED, message: String::new() }
         }
     };
-    Standing { state: state(host, status, &observed.contact, inspects), ready, available, provisioned }
+    Standing { state: state(host, status, observed, inspects), ready, available, provisioned }
 }
 
 /// What is wrong with the machine, or with what is wanted of it. What went wrong before it was refused is over.
@@ -51,7 +52,7 @@ fn trouble<'a>(observed: &'a Observed, plan: &'a Plan) -> Option<&'a Trouble> {
 fn state(
     host: &PhysicalHost,
     status: &PhysicalHostStatus,
-    contact: &Contact,
+    observed: &Observed,
     inspects: bool,
 ) -> Option<HostState> {
     match Hold::of(host) {
@@ -63,7 +64,8 @@ fn state(
         Hold::Leaving | Hold::Cleaned => Some(HostState::Deprovisioning),
         // Nothing is certain of how far it came: what was said before stays.
         Hold::Kept(_) | Hold::OnHold => status.state.or(Some(HostState::Claimed)),
-        Hold::Free => Some(free(host, status, contact, inspects)),
+        Hold::Free if observed.another.is_some() => Some(HostState::Error),
+        Hold::Free => Some(free(host, status, &observed.contact, inspects)),
     }
 }
 
@@ -85,7 +87,7 @@ fn on_errand(host: &PhysicalHost) -> Option<String> {
 /// A host that was identified once stays available; whether it may be claimed now is a condition.
 fn free(host: &PhysicalHost, status: &PhysicalHostStatus, contact: &Contact, inspects: bool) -> HostState {
     let known = if inspects { HostState::Inspecting } else { HostState::Available };
-    let identified = status.hardware_details.is_some();
+    let identified = is_identified(host, status);
     match contact {
         Contact::Answered(_) => known,
         Contact::Failed(_) | Contact::NotTried if identified => known,
@@ -125,8 +127,19 @@ fn available(host: &PhysicalHost, observed: &Observed, inspects: bool) -> Findin
     if host.spec.externally_provisioned {
         return no(reasons::EXTERNALLY_PROVISIONED, "It runs something that we did not install");
     }
-    if let Some(why) = &host.spec.cordoned {
-        return no(reasons::CORDONED, why);
+    if let Some(another) = &observed.another {
+        return another.trouble().finding();
+    }
+    if is_inspecting(host) {
+        let wrong = observed.trouble.as_ref().map(|trouble| trouble.message.clone());
+        return no(reasons::INSPECTING, &wrong.or_else(|| on_errand(host)).unwrap_or_default());
+    }
+    match &host.spec.cordoned {
+        Some(why) if is_candidate(host) => {
+            return no(reasons::CORDONED, &format!("{why}. {}", known_of(host)));
+        }
+        Some(why) => return no(reasons::CORDONED, why),
+        None => {}
     }
     if inspects {
         let how_far = on_errand(host);

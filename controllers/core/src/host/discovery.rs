@@ -1,0 +1,177 @@
+//! Machines that nobody wrote down: what is written of one that asks for something to boot, and what follows for it while
+//! nobody knows its BMC.
+//!
+//! It stands there as a PhysicalHost, a candidate: cordoned, with an address that leads nowhere and a Secret that is not
+//! there. It is on already, so it is on an errand already: it is told to start the agent when it asks again, the agent
+//! says what it is made of, and is told to turn it off. No BMC is needed for that. Whoever gives it the address and the
+//! credentials of its BMC and takes the cordon off has accepted it; from then on it is a host like all others.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use beskar7_api::{
+    PhysicalHost, PhysicalHostSpec, PhysicalHostStatus, annotations, conditions::host as reasons, labels,
+    physical_host::RedfishConnection,
+};
+use jiff::Timestamp;
+
+use super::{
+    contact::Trouble,
+    errand::{Errand, Purpose, wants_inspection},
+    hold::{Hold, annotation},
+    moving::BLOCKED,
+    plan::{Plan, has_passed},
+};
+use crate::agent::{Assignment, Said, Stage};
+
+/// The BMC's address of a machine whose BMC nobody knows: a name that never leads anywhere (RFC 2606).
+pub const NOWHERE: &str = "https://bmc.invalid";
+/// Why it must not be claimed.
+pub const CORDON: &str = "Discovered: give it its BMC's address and credentials, then uncordon it";
+/// For so long its agent may ask what to do next when it has said what the machine is made of: to be told to turn it off.
+/// It asks every few seconds.
+const FAREWELL: Duration = Duration::from_secs(60);
+/// An agent that says nothing for so long is not waited for any more.
+const SILENT: Duration = Duration::from_secs(300);
+
+/// The name of a machine that asked with this MAC address.
+#[must_use]
+pub fn name(mac: &str) -> String {
+    let digits: String = mac.chars().filter(char::is_ascii_hexdigit).collect();
+    format!("discovered-{}", digits.to_ascii_lowercase())
+}
+
+/// What is written of a machine that asked with this MAC address, in lower case: it is on, and the agent is to inspect it.
+/// `watch_filter` makes it that manager's which found it.
+#[must_use]
+pub fn candidate(
+    mac: &str,
+    namespace: &str,
+    watch_filter: Option<&str>,
+    chance: u128,
+    now: Timestamp,
+) -> PhysicalHost {
+    let name = name(mac);
+    let spec = PhysicalHostSpec {
+        redfish_connection: RedfishConnection {
+            address: NOWHERE.to_owned(),
+            credentials_secret_ref: format!("{name}-bmc"),
+            ..RedfishConnection::default()
+        },
+        boot_mac_address: Some(mac.to_owned()),
+        cordoned: Some(CORDON.to_owned()),
+        inspect: Some(true),
+        ..PhysicalHostSpec::default()
+    };
+    let mut host = PhysicalHost::new(&name, spec);
+    host.metadata.namespace = Some(namespace.to_owned());
+    let filter = watch_filter.map(|value| (labels::WATCH_FILTER.to_owned(), value.to_owned()));
+    host.metadata.labels =
+        Some(filter.into_iter().chain([(labels::DISCOVERED.to_owned(), "true".to_owned())]).collect());
+    host.metadata.annotations = Some(BTreeMap::from([
+        (annotations::ERRAND.to_owned(), begun(chance, now).to_string()),
+        (annotations::BLOCK_MOVE.to_owned(), BLOCKED.to_owned()),
+    ]));
+    host
+}
+
+/// The errand of a machine that just asked for something to boot: it is on, so it counts as turned on.
+#[must_use]
+pub fn begun(chance: u128, now: Timestamp) -> Errand {
+    Errand::new(Purpose::Inspect, chance).sent(now).seen_on()
+}
+
+/// Whether a host was written down because its machine asked.
+#[must_use]
+pub fn is_discovered(host: &PhysicalHost) -> bool {
+    host.metadata.labels.as_ref().is_some_and(|all| all.contains_key(labels::DISCOVERED))
+}
+
+/// Whether nobody has said yet where the BMC of a discovered machine is.
+#[must_use]
+pub fn is_candidate(host: &PhysicalHost) -> bool {
+    is_discovered(host) && host.spec.redfish_connection.address == NOWHERE
+}
+
+/// Whether the agent is to be started on the machine of a candidate that asks once more: it was not heard the last time.
+#[must_use]
+pub fn may_be_begun_again(host: &PhysicalHost) -> bool {
+    is_candidate(host)
+        && host.metadata.deletion_timestamp.is_none()
+        && Hold::of(host) == Hold::Free
+        && annotation(host, annotations::ERRAND).is_none()
+        && wants_inspection(host, false)
+}
+
+/// Whether a BMC has told what its machine is. What the agent saw of a discovered one says nothing of its BMC.
+pub(super) fn is_identified(host: &PhysicalHost, status: &PhysicalHostStatus) -> bool {
+    status.hardware_details.is_some() && (!is_discovered(host) || status.observed_power_state.is_some())
+}
+
+/// Whether a discovered machine is being inspected.
+pub(super) fn is_inspecting(host: &PhysicalHost) -> bool {
+    is_discovered(host)
+        && Errand::of(host).is_some_and(|errand| errand.purpose == Purpose::Inspect && errand.armed.is_some())
+}
+
+/// What follows for a discovered machine whose BMC can't be asked.
+pub(super) fn without_bmc(host: &PhysicalHost, now: Timestamp, patience: Duration) -> Plan {
+    if host.metadata.deletion_timestamp.is_some() || !is_inspecting(host) {
+        return Plan::Watch;
+    }
+    let Some(errand) = Errand::of(host) else { return Plan::Watch };
+    let Some(booting) = errand.armed.clone() else { return Plan::Watch };
+    if let Some(inspected) = annotation(host, annotations::INSPECTED) {
+        // What is no time was written by people: there is nothing to wait for.
+        let waits = inspected.parse().is_ok_and(|since| !has_passed(since, now, FAREWELL));
+        return if waits { Plan::AwaitBoot } else { Plan::CloseErrand };
+    }
+    if !wants_inspection(host, false) {
+        return Plan::CloseErrand;
+    }
+    let is_over = booting.is_over(now, patience);
+    let assignment = Assignment { work: errand.purpose.work(), booting };
+    let works = Said::of(host, &assignment)
+        .is_some_and(|said| said.stage() != Stage::Failed && !said.is_older_than(SILENT, now));
+    if is_over && !works { Plan::CloseErrand } else { Plan::ServeAgent(errand) }
+}
+
+/// What a cordoned candidate says of itself beside why it is cordoned.
+pub(super) fn known_of(host: &PhysicalHost) -> &'static str {
+    if annotation(host, annotations::INSPECTED).is_some() {
+        "What it is made of is in status.hardwareDetails, and in its HardwareData"
+    } else if wants_inspection(host, false) {
+        "It was not inspected: its agent did not say within --boot-timeout what it is made of. It is tried again when the \
+         machine asks again for something to boot"
+    } else {
+        "It is left alone: spec.inspect says so"
+    }
+}
+
+/// The BMC that a discovered host was given is in another machine than the agent saw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnotherMachine {
+    /// The UUID that the agent saw.
+    pub inspected: String,
+    /// The one that the BMC tells.
+    pub told: String,
+}
+
+impl AnotherMachine {
+    pub(super) fn trouble(&self) -> Trouble {
+        let Self { inspected, told } = self;
+        Trouble {
+            reason: reasons::BMC_OF_ANOTHER_MACHINE,
+            message: format!(
+                "The BMC is in the machine with UUID {told}, and the one that was discovered has {inspected}. Correct \
+                 redfishConnection.address; where it is right, and its BMC tells another UUID than its firmware, take the \
+                 annotation {} off",
+                annotations::INSPECTED_UUID
+            ),
+            passes: false,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "discovery_tests.rs"]
+mod tests;

@@ -1,0 +1,105 @@
+//! Which addresses belong to hosts, and which discovered machines wait to be accepted.
+
+use std::collections::{HashMap, HashSet};
+
+use beskar7_api::PhysicalHost;
+use beskar7_boot::dhcp::Mac;
+use beskar7_core::host::discovery::{is_candidate, may_be_begun_again};
+
+use crate::watch::Key;
+
+/// How a machine stands that has no reservation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// No host has its address.
+    Unknown,
+    /// It is written down and was not inspected: it may be, now that it asks.
+    NotInspected(Key),
+    /// It is somebody's, or there is nothing to be done for it.
+    Known,
+}
+
+/// What is known of all hosts.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// Where candidates are.
+    namespace: String,
+    of_mac: HashMap<Mac, Vec<Key>>,
+    macs_of: HashMap<Key, Vec<Mac>>,
+    candidates: HashSet<Key>,
+    /// Those of them that may be inspected when they ask with this address.
+    not_inspected: HashMap<Key, Mac>,
+}
+
+impl Known {
+    pub(super) fn new(namespace: &str) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            of_mac: HashMap::new(),
+            macs_of: HashMap::new(),
+            candidates: HashSet::new(),
+            not_inspected: HashMap::new(),
+        }
+    }
+
+    /// How many wait to be accepted.
+    pub(super) fn candidates(&self) -> usize {
+        self.candidates.len()
+    }
+
+    pub(super) fn standing(&self, mac: Mac) -> Standing {
+        match self.of_mac.get(&mac).map(Vec::as_slice) {
+            None | Some([]) => Standing::Unknown,
+            Some([host]) if self.not_inspected.get(host) == Some(&mac) => {
+                Standing::NotInspected(host.clone())
+            }
+            // Where two hosts have it, people have to say whose it is.
+            Some(_) => Standing::Known,
+        }
+    }
+
+    /// A host is this now, or is gone.
+    pub(super) fn saw(&mut self, key: &Key, host: Option<&PhysicalHost>) {
+        self.forget(key);
+        let Some(host) = host else { return };
+        let (boots_with, macs) = addresses(host);
+        for mac in &macs {
+            self.of_mac.entry(*mac).or_default().push(key.clone());
+        }
+        if !macs.is_empty() {
+            self.macs_of.insert(key.clone(), macs);
+        }
+        if key.0 != self.namespace || !is_candidate(host) {
+            return;
+        }
+        self.candidates.insert(key.clone());
+        if let Some(mac) = boots_with.filter(|_| may_be_begun_again(host)) {
+            self.not_inspected.insert(key.clone(), mac);
+        }
+    }
+
+    fn forget(&mut self, key: &Key) {
+        self.candidates.remove(key);
+        self.not_inspected.remove(key);
+        for mac in self.macs_of.remove(key).unwrap_or_default() {
+            if let Some(keys) = self.of_mac.get_mut(&mac) {
+                keys.retain(|other| other != key);
+                if keys.is_empty() {
+                    self.of_mac.remove(&mac);
+                }
+            }
+        }
+    }
+}
+
+/// The address that a host boots with, where that is written down, and all that it has, each once.
+fn addresses(host: &PhysicalHost) -> (Option<Mac>, Vec<Mac>) {
+    let boots_with = host.spec.boot_mac_address.as_deref().and_then(Mac::parse);
+    let details = host.status.as_ref().and_then(|status| status.hardware_details.as_ref());
+    let nics = details.map(|details| details.hardware.nics.as_slice()).unwrap_or_default();
+    let told = nics.iter().filter_map(|nic| nic.mac_address.as_deref().and_then(Mac::parse));
+    let mut all: Vec<Mac> = boots_with.into_iter().chain(told).collect();
+    all.sort_unstable();
+    all.dedup();
+    (boots_with, all)
+}
