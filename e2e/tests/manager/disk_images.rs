@@ -16,9 +16,7 @@ use beskar7_e2e::wait::{self, Seen};
 use beskar7_redfish_sim::machine::log::Action;
 use beskar7_redfish_sim::machine::power::ResetType;
 use bytes::Bytes;
-use k8s_openapi::api::events::v1::Event;
 use kube::Api;
-use kube::api::ListParams;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -97,19 +95,6 @@ async fn agent_from_network(loader: &Loader) -> Result<Agent> {
 async fn configuration(site: &Site) -> Result<HostBootConfiguration> {
     let all: Api<HostBootConfiguration> = Api::namespaced(site.client.clone(), HOSTS);
     Ok(all.get(&name(0)).await?)
-}
-
-/// Everything that people with rights on hosts can read, and the log.
-async fn everything(site: &Site) -> Result<String> {
-    let events: Api<Event> = Api::namespaced(site.client.clone(), HOSTS);
-    let configurations: Api<HostBootConfiguration> = Api::namespaced(site.client.clone(), HOSTS);
-    Ok(format!(
-        "{} {} {} {}",
-        serde_json::to_string(&events.list(&ListParams::default()).await?.items)?,
-        serde_json::to_string(&configurations.list(&ListParams::default()).await?.items)?,
-        serde_json::to_string(&site.host(0).await?)?,
-        logged(&site.manager)?
-    ))
 }
 
 fn contains(bytes: &[u8], text: &str) -> bool {
@@ -216,7 +201,7 @@ async fn a_tenant_has_an_image_written_to_a_disk_step_by_step() -> Result<()> {
     ensure!(!armed, "{:?}", site.done_to(0)?);
 
     // People can read what happened, and nobody a secret.
-    let told = everything(&site).await?;
+    let told = site.everything().await?;
     for reason in ["AgentAsked", "InstallationBegan", "ImageInstalled"] {
         ensure!(told.contains(reason), "no {reason}");
     }
@@ -316,7 +301,7 @@ async fn a_machine_of_a_cluster_has_its_disk_written_by_an_agent_from_virtual_me
     // It does not call: that its image is on its disk has to do, and is said.
     until_said(&site, "ImageInstalled", "was not seen").await?;
     until_phase(&site.client, "one", "Provisioned").await?;
-    let told = everything(&site).await?;
+    let told = site.everything().await?;
     ensure!(!told.contains(agent.secret()?), "a capability is told to everybody");
     delete_machine(&site.client, "one").await?;
     until_gone(&site.client, "one").await?;
@@ -361,7 +346,7 @@ async fn what_can_not_be_installed_is_said_and_not_started() -> Result<()> {
         Ok(if told.contains(words) { Seen::Done(told) } else { Seen::NotYet(told) })
     });
     ensure!(!found.await?.contains(agent.secret()?), "{told}");
-    ensure!(!everything(&site).await?.contains(agent.secret()?), "a capability is told to everybody");
+    ensure!(!site.everything().await?.contains(agent.secret()?), "a capability is told to everybody");
     ensure!(agent.order().await?.is_none(), "the same would fail again");
 
     // Somebody put it right, and turns the machine off: it is begun anew.

@@ -4,13 +4,11 @@
 use std::net::Ipv4Addr;
 
 use anyhow::{Context, Result, ensure};
-use beskar7_api::{HardwareData, HostBootConfiguration, HostState, PhysicalHost, annotations};
+use beskar7_api::{HardwareData, HostState, PhysicalHost, annotations};
 use beskar7_e2e::images;
 use beskar7_e2e::wait::{self, Seen};
 use beskar7_redfish_sim::machine::power::ResetType;
-use k8s_openapi::api::events::v1::Event;
 use kube::Api;
-use kube::api::ListParams;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -55,22 +53,9 @@ fn marked(host: &PhysicalHost, annotation: &str) -> bool {
     host.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(annotation))
 }
 
-/// All that was told of the host, and the log.
-async fn told(site: &Site) -> Result<String> {
-    let events: Api<Event> = Api::namespaced(site.client.clone(), HOSTS);
-    let configurations: Api<HostBootConfiguration> = Api::namespaced(site.client.clone(), HOSTS);
-    Ok(format!(
-        "{} {} {} {}",
-        serde_json::to_string(&events.list(&ListParams::default()).await?.items)?,
-        serde_json::to_string(&configurations.list(&ListParams::default()).await?.items)?,
-        serde_json::to_string(&site.host(0).await?)?,
-        logged(&site.manager)?
-    ))
-}
-
 async fn until_event(site: &Site, reason: &str, word: &str) -> Result<()> {
     wait::until_true(format!("the event {reason}"), LIMIT, || async {
-        let all = told(site).await?;
+        let all = site.everything().await?;
         Ok(if all.contains(reason) && all.contains(word) { Ok(()) } else { Err("not yet".to_owned()) })
     })
     .await?;
@@ -128,7 +113,7 @@ async fn a_host_is_inspected_by_the_agent_before_it_is_available() -> Result<()>
     ensure!(kept.inspection.is_some() && kept.hardware.manufacturer.is_some(), "two write it, each its part");
     ensure!(agent.ask_for_order().await?.0 == StatusCode::NOT_FOUND, "its agent is a stranger by now");
     until_event(&site, "InspectionBegan", "looks at the machine").await?;
-    ensure!(!told(&site).await?.contains(agent.secret()?), "a capability is told to everybody");
+    ensure!(!site.everything().await?.contains(agent.secret()?), "a capability is told to everybody");
     site.close().await
 }
 
@@ -174,7 +159,7 @@ async fn the_agent_wipes_the_disks_before_a_host_is_given_back() -> Result<()> {
         ensure!(!marked(&host, mark), "{:?}", host.metadata.annotations);
     }
     until_event(&site, "DisksWiped", "by writing over all of it").await?;
-    ensure!(!told(&site).await?.contains(agent.secret()?), "a capability is told to everybody");
+    ensure!(!site.everything().await?.contains(agent.secret()?), "a capability is told to everybody");
     ensure!(agent.ask_for_order().await?.0 == StatusCode::NOT_FOUND, "its agent is a stranger by now");
     site.close().await
 }

@@ -3,13 +3,15 @@
 use std::net::Ipv4Addr;
 
 use anyhow::{Context, Result};
-use beskar7_api::{HostState, PhysicalHost};
+use beskar7_api::{HostBootConfiguration, HostState, PhysicalHost};
 use beskar7_e2e::control_plane::ControlPlane;
 use beskar7_e2e::manager::{self, Manager};
 use beskar7_redfish_sim::bmc::Bmc;
 use beskar7_redfish_sim::machine::log::Action;
 use beskar7_redfish_sim::profiles;
-use kube::Client;
+use k8s_openapi::api::events::v1::Event;
+use kube::api::ListParams;
+use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::bmcs::Bmcs;
@@ -115,6 +117,19 @@ impl Site {
     /// What was done to a machine since its log was cleared, but for what it does by itself.
     pub fn done_to(&self, number: usize) -> Result<Vec<Action>> {
         self.bmcs.done_to(number)
+    }
+
+    /// Everything that people with rights on hosts can read of the first one, and the log.
+    pub async fn everything(&self) -> Result<String> {
+        let events: Api<Event> = Api::namespaced(self.client.clone(), HOSTS);
+        let configurations: Api<HostBootConfiguration> = Api::namespaced(self.client.clone(), HOSTS);
+        Ok(format!(
+            "{} {} {} {}",
+            serde_json::to_string(&events.list(&ListParams::default()).await?.items)?,
+            serde_json::to_string(&configurations.list(&ListParams::default()).await?.items)?,
+            serde_json::to_string(&self.host(0).await?)?,
+            logged(&self.manager)?
+        ))
     }
 
     pub async fn close(self) -> Result<()> {

@@ -5,7 +5,7 @@ use beskar7_api::conditions::host::{
 };
 use beskar7_api::{
     HostState,
-    annotations::{BOOTING, PROVISIONED, RELEASE},
+    annotations::{BOOTING, ERRAND, INSPECTED, PROVISIONED, RELEASE},
     boot::BootParameterMechanism,
     hardware::Architecture,
     physical_host::PowerState,
@@ -439,4 +439,70 @@ fn addresses_are_those_of_what_runs_for_the_consumer() {
     // Somebody took the claim off: it runs on.
     let lost = with_annotations(host(json!({}), known), &[(PROVISIONED, "c")]);
     assert_eq!(told(&lost, &answered(PowerState::On)), ["10.0.0.7"]);
+}
+
+#[test]
+fn what_a_bmc_does_not_see_of_a_machine_stays_as_the_agent_saw_it() {
+    let seen_by_agent: Hardware = serde_json::from_value(json!({
+        "model": "another name", "cpu": {"cores": 8, "architecture": "amd64"}, "memory": {"totalMiB": 4096},
+        "storage": [{"name": "/dev/sda"}], "nics": [{"name": "eth0"}], "firmware": [{"name": "BIOS"}],
+    }))
+    .unwrap();
+    let hardware = |decision: Decision| decision.status.hardware_details.unwrap().hardware;
+    let first = Observed { inspected: Some(Box::new(seen_by_agent)), ..answered(PowerState::Off) };
+    let found = hardware(decide(&host(json!({}), json!(null)), &first, PACE, at(1)));
+    assert_eq!(found.model.as_deref(), Some("R1"), "what the BMC tells counts");
+    assert_eq!(found.cpu.as_ref().and_then(|cpu| cpu.cores), Some(8));
+    assert_eq!((found.storage.len(), found.nics.len(), found.firmware.len()), (1, 1, 0));
+
+    // Later looks have only what the BMC tells.
+    let known = json!({"hardwareDetails": serde_json::to_value(&found).unwrap()});
+    let later = hardware(decide(&host(json!({}), known.clone()), &answered(PowerState::Off), PACE, at(2)));
+    assert_eq!(later, found);
+    let mut with_disks = answered(PowerState::Off);
+    if let Contact::Answered(sighting) = &mut with_disks.contact {
+        let storage = vec![serde_json::from_value(json!({"name": "Disk 1"})).unwrap(); 2];
+        sighting.parts = Some(Parts { storage, ..Parts::default() });
+    }
+    let seen = hardware(decide(&host(json!({}), known.clone()), &with_disks, PACE, at(3)));
+    assert_eq!((seen.storage.len(), seen.nics.len()), (2, 1), "where the BMC sees some, those count");
+    let mut another = answered(PowerState::Off);
+    if let Contact::Answered(sighting) = &mut another.contact {
+        sighting.hardware.uuid = Some("0".to_owned());
+    }
+    assert!(
+        hardware(decide(&host(json!({}), known), &another, PACE, at(4))).storage.is_empty(),
+        "another machine"
+    );
+}
+
+#[test]
+fn a_host_that_is_to_be_inspected_is_nobodys_before() {
+    let asks = json!({"inspect": true});
+    for (spec, marks, status, state, why) in [
+        (asks.clone(), vec![], json!(null), HostState::Inspecting, "Inspecting"),
+        (asks.clone(), vec![(INSPECTED, "5")], json!(null), HostState::Available, "Free"),
+        (asks.clone(), vec![(ERRAND, "inspect i 5 on")], json!(null), HostState::Inspecting, "Inspecting"),
+        // What is done is not cleared up yet.
+        (
+            asks,
+            vec![(ERRAND, "inspect i 5 on"), (INSPECTED, "5")],
+            json!(null),
+            HostState::Inspecting,
+            "Inspecting",
+        ),
+        (
+            json!({"inspect": true, "cordoned": "a fan"}),
+            vec![],
+            json!(null),
+            HostState::Inspecting,
+            "Cordoned",
+        ),
+        (json!({}), vec![], json!(null), HostState::Available, "Free"),
+    ] {
+        let host = with_annotations(host(spec.clone(), status), &marks);
+        let decision = decide(&host, &answered(PowerState::Off), PACE, at(9));
+        assert_eq!(decision.status.state, Some(state), "{spec} {marks:?}");
+        assert_eq!(condition(&decision, "HostAvailable").1, why, "{spec} {marks:?}");
+    }
 }
