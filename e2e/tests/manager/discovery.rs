@@ -184,7 +184,9 @@ impl Racks {
         arguments.push("--boot-url=http://127.0.0.1:9".to_owned());
         arguments.extend(options.flags.iter().cloned());
         let output = run_to_end(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).await?;
-        let error = start_error(&output)?;
+        // Its log goes the same way, and may have the last word.
+        let error = output.stderr.as_str();
+        ensure!(output.exit.to_string() == "exit code 1", "{}: {error}", output.exit);
         let missed = "create physicalhosts (infrastructure.cluster.x-k8s.io) in namespace metal";
         ensure!(error.contains(missed) && error.contains("beskar7-discovery-role"), "{error}");
         let account = format!("--serviceaccount={NAMESPACE}:{SERVICE_ACCOUNT}");
