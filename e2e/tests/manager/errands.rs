@@ -4,7 +4,9 @@
 use std::net::Ipv4Addr;
 
 use anyhow::{Context, Result, ensure};
-use beskar7_api::{HardwareData, HostState, PhysicalHost, annotations};
+use beskar7_api::{
+    HardwareData, HostBootConfiguration, HostState, PhysicalHost, annotations, boot::AgentTask,
+};
 use beskar7_e2e::images;
 use beskar7_e2e::wait::{self, Seen};
 use beskar7_redfish_sim::machine::power::ResetType;
@@ -69,6 +71,11 @@ async fn a_host_is_inspected_by_the_agent_before_it_is_available() -> Result<()>
     patch_host(&site.client, &name(0), &json!({"spec": {"inspect": true}})).await?;
     let (agent, order) = next_agent(&site, "inspect").await?;
     until_in(&site, HostState::Inspecting).await?;
+
+    // What it boots is made as for a claim, and says what it is for.
+    let made: Api<HostBootConfiguration> = Api::namespaced(site.client.clone(), HOSTS);
+    let made = made.get(&name(0)).await?;
+    ensure!(made.spec.task == Some(AgentTask::Inspect) && made.spec.install.is_none(), "{:?}", made.spec);
 
     // Nobody gets it meanwhile.
     make_machine(&site.client, "one", &site.image, &json!({}), &json!({})).await?;
