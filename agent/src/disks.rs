@@ -3,6 +3,7 @@
 mod choosing;
 mod identity;
 mod path_link;
+mod settled;
 #[cfg(test)]
 mod tests;
 mod wwn;
@@ -12,6 +13,7 @@ use std::path::Path;
 use beskar7_agent_protocol::hardware::{Disk, DiskKind};
 
 pub use self::choosing::choose;
+pub use self::settled::settled;
 use crate::{sysfs, telling::Problem};
 
 /// How a disk is spoken to: what it says of itself is in other places then.

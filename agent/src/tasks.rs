@@ -3,11 +3,13 @@
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 
 use beskar7_agent_device::block::reread_partitions;
 use beskar7_agent_protocol::hardware::{Disk, Inventory};
 use beskar7_agent_protocol::order::{Install, Thoroughness};
-use beskar7_agent_protocol::report::{CleanedDisk, Installed};
+use beskar7_agent_protocol::report::{CleanedDisk, Installed, Progress};
 
 use crate::boot_entry::Architecture;
 use crate::cleaning::{clean, machine::Machine};
@@ -18,6 +20,9 @@ use crate::installation::{Surroundings, install};
 use crate::target::{Device, DiskFile};
 use crate::telling::{Problem, Telling};
 use crate::work::Works;
+
+/// Disks behind expanders and slow controllers come one after the other, and late.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(2);
 
 /// The machine that the agent runs on.
 pub struct Tasks {
@@ -45,7 +50,9 @@ impl Works for Tasks {
     }
 
     fn clean(&self, how: Thoroughness, telling: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem> {
-        clean(&disks::all(&self.root)?, how, &Machine::new(&self.root), telling)
+        telling.progress(Progress { step: "looking for disks".to_owned(), ..Progress::default() });
+        let disks = disks::settled(|| disks::all(&self.root), || thread::sleep(BETWEEN_LOOKS))?;
+        clean(&disks, how, &Machine::new(&self.root), telling)
     }
 
     fn install(

@@ -6,6 +6,7 @@ use beskar7_agent_protocol::{
     order::Order,
     report::{CleanedDisk, Report, State, Wiping},
 };
+use beskar7_api::PhysicalHost;
 use beskar7_boot::{
     capability::{Capability, Purpose, hidden},
     delivery::{Refusal, Reported},
@@ -17,6 +18,7 @@ use beskar7_core::{
 };
 
 use super::{
+    agents::Ended,
     desk::{BootDesk, not_now},
     holders::Holder,
 };
@@ -97,14 +99,19 @@ impl BootDesk {
                 self.unless_lost(self.hearing.hear(&holder.host, &host, &holder.claim, Word::Installed).await)
             }
             Heard::Inspected(inventory) => {
-                let note = "Its agent has seen what the machine is made of".to_owned();
-                self.witness.saw(&host, &holder.claim, "Inspected", note);
-                let inspection = inspection(&inventory, now());
-                self.unless_lost(self.agents.inspected(&holder, inspection).await)
+                let counts = |host: &PhysicalHost| {
+                    matches!(hear(host, &holder.claim, &report, now()), Heard::Inspected(_))
+                };
+                let ended = self.agents.inspected(&holder, inspection(&inventory, now()), counts).await;
+                let note = || "Its agent has seen what the machine is made of".to_owned();
+                self.ended((&host, &holder), ended, "Inspected", note)
             }
             Heard::Cleaned { claim, disks } => {
-                self.witness.saw(&host, &holder.claim, "DisksWiped", wiped(&disks));
-                self.unless_lost(self.agents.cleaned(&holder, &claim).await)
+                let counts = |host: &PhysicalHost| {
+                    matches!(hear(host, &holder.claim, &report, now()), Heard::Cleaned { .. })
+                };
+                let ended = self.agents.cleaned(&holder, &claim, counts).await;
+                self.ended((&host, &holder), ended, "DisksWiped", || wiped(&disks))
             }
             Heard::Failed(said) => self.unless_lost(self.agents.write(&holder.host, &said).await),
             Heard::GoesDown => self
@@ -113,6 +120,24 @@ impl BootDesk {
             Heard::NotNow => Err(not_now(&holder, "its host is paused, and nothing is written down of it")),
             Heard::NotWanted => Ok(Reported::NotWanted),
             Heard::Nonsense => Ok(Reported::Nonsense),
+        }
+    }
+
+    /// What became of an errand is told when it is written.
+    fn ended(
+        &self,
+        (host, holder): (&Arc<PhysicalHost>, &Holder),
+        ended: Ended,
+        reason: &'static str,
+        note: impl FnOnce() -> String,
+    ) -> Result<Reported, Refusal> {
+        match ended {
+            Ended::Written => {
+                self.witness.saw(host, &holder.claim, reason, note());
+                Ok(Reported::Taken)
+            }
+            Ended::NotWanted => Ok(Reported::NotWanted),
+            Ended::Lost => Err(Refusal::NotNow),
         }
     }
 

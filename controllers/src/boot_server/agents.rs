@@ -5,13 +5,16 @@
 //! are from time to time. What could not be written is said again by the next report; who waits for it learns that.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use beskar7_api::{GROUP, HardwareData, PhysicalHost, VERSION, annotations, hardware_data::Inspection};
 use beskar7_core::{
-    agent::{Assignment, Said, Stage},
+    agent::{Said, Stage},
     host::belongings::owner,
 };
 use kube::{
@@ -42,6 +45,17 @@ const AT_ONCE: usize = 16;
 const AGENT: &str = "beskar7-agent";
 /// Of so many hosts it is remembered what was written last: of more, something is written once more.
 const MOST_REMEMBERED: usize = 4096;
+
+/// What became of writing how an errand ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// It stands there.
+    Written,
+    /// It is not wanted any more.
+    NotWanted,
+    /// It could not be written in time: it is to be said again.
+    Lost,
+}
 
 /// Writes what agents say; cheap to clone.
 #[derive(Clone)]
@@ -110,13 +124,17 @@ impl Agents {
         tokio::time::timeout(PATIENCE, writing).await.unwrap_or(false)
     }
 
-    /// The machine of a host was inspected; whether that is written down, or not wanted any more. What was seen is written
-    /// first: the mark says that it is there.
-    pub(super) async fn inspected(&self, holder: &Holder, inspection: Inspection) -> bool {
+    /// The machine of a host was inspected. What was seen is written first: the mark says that it is there.
+    pub(super) async fn inspected(
+        &self,
+        holder: &Holder,
+        inspection: Inspection,
+        counts: impl Fn(&PhysicalHost) -> bool,
+    ) -> Ended {
         let uuid = &inspection.hardware.uuid;
         let mark = json!({ annotations::INSPECTED: inspection.time, annotations::INSPECTED_UUID: uuid });
         let inspection = &inspection;
-        self.end(holder, "what an agent saw of its machine can't be written yet", |host| {
+        self.end(holder, counts, |host| {
             let mark = mark.clone();
             async move {
                 self.publish(&host, inspection).await?;
@@ -126,30 +144,50 @@ impl Agents {
         .await
     }
 
-    /// The disks of a host are clean of a claim; whether that is written down, or not wanted any more.
-    pub(super) async fn cleaned(&self, holder: &Holder, claim: &str) -> bool {
+    /// The disks of a host are clean of a claim.
+    pub(super) async fn cleaned(
+        &self,
+        holder: &Holder,
+        claim: &str,
+        counts: impl Fn(&PhysicalHost) -> bool,
+    ) -> Ended {
         let mark = json!({ annotations::CLEANED: claim });
-        self.end(holder, "that disks are wiped can't be written yet", |host| {
+        self.end(holder, counts, |host| {
             let mark = mark.clone();
             async move { self.mark(&host, mark).await }
         })
         .await
     }
 
-    /// Writes how an errand ended, while its host is on it.
-    async fn end<W>(&self, holder: &Holder, failed: &str, write: impl Fn(PhysicalHost) -> W) -> bool
+    /// Writes how an errand ended, if that counts still: each try asks the host as it is then, because what made the last
+    /// one fail may be that more is demanded by now.
+    async fn end<W>(
+        &self,
+        holder: &Holder,
+        counts: impl Fn(&PhysicalHost) -> bool,
+        write: impl Fn(PhysicalHost) -> W,
+    ) -> Ended
     where
         W: Future<Output = Result<bool, kube::Error>>,
     {
         let (namespace, name) = &holder.host;
         let hosts: Api<PhysicalHost> = Api::namespaced(self.client.clone(), namespace);
-        self.until_written(namespace, name, failed, || async {
+        let is_wanted = AtomicBool::new(true);
+        let failed = "how an agent's errand ended can't be written yet";
+        let is_over = self.until_written(namespace, name, failed, || async {
             match hosts.get_opt(name).await? {
-                Some(host) if Assignment::of(&host, &holder.claim).is_some() => write(host).await,
-                Some(_) | None => Ok(true),
+                Some(host) if counts(&host) => write(host).await,
+                Some(_) | None => {
+                    is_wanted.store(false, Ordering::Relaxed);
+                    Ok(true)
+                }
             }
-        })
-        .await
+        });
+        match (is_over.await, is_wanted.into_inner()) {
+            (true, true) => Ended::Written,
+            (true, false) => Ended::NotWanted,
+            (false, true | false) => Ended::Lost,
+        }
     }
 
     async fn mark(&self, host: &PhysicalHost, annotations: serde_json::Value) -> Result<bool, kube::Error> {
@@ -206,7 +244,10 @@ impl Agents {
 
 #[cfg(test)]
 mod tests {
-    use beskar7_core::{agent::Work, host::hold::Booting};
+    use beskar7_core::{
+        agent::{Assignment, Work},
+        host::hold::Booting,
+    };
 
     use super::*;
 

@@ -22,7 +22,7 @@ use beskar7_core::{
     events::{Event, Severity},
     host::{
         discovery::{begun, candidate},
-        moving::BLOCKED,
+        moving::block,
     },
 };
 use kube::{Api, Client, ResourceExt as _, api::PostParams};
@@ -160,8 +160,25 @@ impl Discovery {
             && is_of_one_machine(mac)
             && match self.standing(mac) {
                 Standing::Known => false,
+                Standing::Unknown if self.may_be_in_use(mac) => false,
                 Standing::Unknown | Standing::NotInspected(_) => !self.waiting().contains(&mac),
             }
+    }
+
+    /// Whether who asks may be a machine that is in use: one of which no address is known. It would be turned off.
+    fn may_be_in_use(&self, mac: Mac) -> bool {
+        let host = self.known.read().unwrap_or_else(PoisonError::into_inner).without_address().cloned();
+        let Some((namespace, name)) = host else { return false };
+        if self.is_time_to_tell() {
+            tracing::warn!(
+                %mac,
+                namespace,
+                name,
+                "a machine that nobody knows is not written down: it may be this host, which is in use, and of which no \
+                 address is known. Set its spec.bootMACAddress"
+            );
+        }
+        true
     }
 
     /// One of those asked for something to boot. It is written down in the background.
@@ -231,9 +248,10 @@ impl Discovery {
     async fn begin_again(&self, known: &Key) -> Result<Met, DiscoveryError> {
         let Some(host) = self.hosts.get(known) else { return Ok(Met::Known) };
         let errand = begun(chance::bits()?, now()).to_string();
-        let marks = json!({
-            annotations::ERRAND: errand, annotations::AGENT: null, annotations::BLOCK_MOVE: BLOCKED,
-        });
+        let mut marks = json!({ annotations::ERRAND: errand, annotations::AGENT: null });
+        if let (Some(why), Some(all)) = (block(&host), marks.as_object_mut()) {
+            all.insert(annotations::BLOCK_MOVE.to_owned(), json!(why));
+        }
         match merge(&self.client, host.as_ref(), json!({ "metadata": { "annotations": marks } })).await? {
             Written::To(host) => {
                 self.lock().saw(known, Some(&host));
@@ -254,17 +272,24 @@ impl Discovery {
     /// Nothing is written for it. That is said from time to time: whoever floods us shall not flood the log.
     fn refuse(&self, mac: Mac) {
         self.metrics.discovered(Discovered::OverLimit);
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.is_some_and(|told| told.elapsed() < TOLD_EVERY) {
+        if !self.is_time_to_tell() {
             return;
         }
-        *told = Some(Instant::now());
         tracing::warn!(
             %mac,
             limit = self.settings.limit,
             namespace = self.settings.namespace,
             "a machine that nobody knows is not written down: as many as --discovery-limit wait to be accepted"
         );
+    }
+
+    fn is_time_to_tell(&self) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.is_some_and(|told| told.elapsed() < TOLD_EVERY) {
+            return false;
+        }
+        *told = Some(Instant::now());
+        true
     }
 
     fn is_full(&self) -> bool {

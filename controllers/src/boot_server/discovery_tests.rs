@@ -204,3 +204,28 @@ async fn what_can_not_be_written_is_tried_when_the_machine_asks_again() {
         running.await.unwrap();
     }
 }
+
+#[tokio::test]
+async fn nobody_is_looked_for_while_a_machine_in_use_may_be_meant() {
+    let held = json!({"claimID": "c", "consumerRef": {"kind": "HostClaim", "namespace": "t", "name": "m"}});
+    let nics = json!([{"name": "eth1", "macAddress": "52:54:00:00:00:02"}]);
+    for (spec, nics, expected) in [
+        (json!({}), json!([]), true),
+        (held.clone(), nics, true),
+        (held, json!([]), false),
+        (json!({"externallyProvisioned": true}), json!([]), false),
+        (json!({"externallyProvisioned": true, "bootMACAddress": "52:54:00:00:00:03"}), json!([]), true),
+    ] {
+        let (found, ..) = discovery(vec![host("a", spec.clone(), json!(null), nics)], 9, 201);
+        assert_eq!(found.looks_for(MAC), expected, "{spec}");
+    }
+}
+
+#[tokio::test]
+async fn what_an_agent_on_a_stranger_says_that_it_has_hides_nobody() {
+    let mut candidate = waiting(Mac([0x52, 0x54, 0, 0, 0, 3]), json!({INSPECTED: "2026-01-01T00:00:00Z"}));
+    let nics = json!([{"name": "eth0", "macAddress": MAC.to_string()}]);
+    candidate.status = serde_json::from_value(json!({"hardwareDetails": {"nics": nics}})).unwrap();
+    let (found, ..) = discovery(vec![candidate], 9, 201);
+    assert!(found.looks_for(MAC));
+}

@@ -124,10 +124,10 @@ pub(super) async fn act(
             Ok(()) => Outcome::Nothing,
             Err(trouble) => Outcome::Failed(trouble),
         }),
-        Plan::CloseErrand => {
-            tools.resources.remove(host).await;
-            written(marks.end_errand(host).await?, None)
-        }
+        Plan::CloseErrand => match tools.resources.try_to_remove(host).await {
+            Ok(()) => written(marks.end_errand(host).await?, None),
+            Err(trouble) => Ok(Outcome::Failed(trouble)),
+        },
         Plan::EndErrand => match known {
             Some(known) => end_errand(host, known, tools).await,
             None => Ok(Outcome::Stale),

@@ -139,6 +139,7 @@ impl Marks {
         let mut annotations = json!({
             annotations::PROVISIONED: null, annotations::BOOTING: null, annotations::HEARD: null,
             annotations::RESTART: null, annotations::RESTARTED: null, annotations::AGENT: null,
+            annotations::ERRAND: null,
         });
         if host.spec.boot.is_none() {
             unblock_move(&mut annotations, host);

@@ -65,17 +65,20 @@ impl Resources {
     /// Removes what was made for a host, for whichever claim. What can't be removed is left: it bears the claim's ID, is
     /// served to nobody then, and gives way to the next one.
     pub(super) async fn remove(&self, host: &PhysicalHost) {
-        for removed in [
-            self.remove_one::<DHCPReservation>(host).await,
-            self.remove_one::<HostBootConfiguration>(host).await,
-        ] {
-            if let Err(error) = removed {
-                tracing::warn!(
-                    error = causes(&error),
-                    "what the host booted from the network is left behind"
-                );
-            }
+        if let Err(trouble) = self.try_to_remove(host).await {
+            tracing::warn!(error = trouble.message, "what the host booted from the network is left behind");
         }
+    }
+
+    /// The same, where nothing comes after it that what is left would give way to.
+    pub(super) async fn try_to_remove(&self, host: &PhysicalHost) -> Result<(), Trouble> {
+        let reservation = self.remove_one::<DHCPReservation>(host).await;
+        let configuration = self.remove_one::<HostBootConfiguration>(host).await;
+        reservation.and(configuration).map_err(|error| Trouble {
+            reason: reasons::BOOT_RESOURCES_NOT_WRITTEN,
+            message: format!("What the host booted from the network can't be removed: {}", causes(&error)),
+            passes: true,
+        })
     }
 
     /// Makes what is missing of it for a machine that boots or runs: it renews its address, and may read its root at any
@@ -119,7 +122,9 @@ impl Resources {
         boot: (&HostBoot, Option<AgentTask>),
         presenter: &Presenter,
     ) -> Result<Wanted, Trouble> {
-        let tenants = held_by::<HostClaim>(host).and_then(|claim| self.claims.get(&claim));
+        // An errand is nobody's, whoever is still named on the host.
+        let holder = held_by::<HostClaim>(host).filter(|_| boot.1.is_none());
+        let tenants = holder.and_then(|claim| self.claims.get(&claim));
         resources(host, boot, tenants.as_deref(), &presenter.links.shown_script(), &presenter.agent)
     }
 

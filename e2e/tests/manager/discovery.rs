@@ -156,7 +156,7 @@ struct Racks {
 }
 
 impl Racks {
-    async fn open(first: Ipv4Addr, limit: usize) -> Result<Self> {
+    async fn open(first: Ipv4Addr, limit: usize, patience: &str) -> Result<Self> {
         let make = profiles::by_name("openbmc").context("no such profile")?;
         let bmcs = Bmcs::start(first, 1, make).await?;
         let plane = installed().await?;
@@ -173,6 +173,7 @@ impl Racks {
             format!("--agent-initramfs={}", put("agent-initramfs", vec![2; 7000])),
             format!("--discovery-namespace={HOSTS}"),
             format!("--discovery-limit={limit}"),
+            format!("--boot-timeout={patience}"),
         ];
         let mut options = manager::Options { boot_server: true, ..alone("manager", &FLAGS) };
         options.flags.extend(flags);
@@ -275,7 +276,7 @@ async fn servers_are_discovered_and_first_time_booted_and_transitioned_into_an_a
     let Some(machine) = Machine::plugged_in(mac, address).await? else {
         return skipped("servers_are_discovered…");
     };
-    let racks = Racks::open(Ipv4Addr::new(127, 84, 0, 1), 10).await?;
+    let racks = Racks::open(Ipv4Addr::new(127, 84, 0, 1), 10, "10m").await?;
     let name = "discovered-525400b7d101";
 
     // A running system that wants an address is nobody that waits for us.
@@ -340,7 +341,7 @@ async fn what_is_discovered_is_limited_left_alone_when_asked_and_not_mistaken_fo
         return skipped("what_is_discovered…");
     };
     let second = Machine::plugged_in(other, Ipv4Addr::new(127, 84, 1, 201)).await?.context("no rights")?;
-    let racks = Racks::open(Ipv4Addr::new(127, 84, 1, 1), 1).await?;
+    let racks = Racks::open(Ipv4Addr::new(127, 84, 1, 1), 1, "1m").await?;
     let (name, others) = ("discovered-525400b7d201", "discovered-525400b7d202");
 
     // One that somebody wrote down is his, whatever it asks for.

@@ -71,6 +71,27 @@ impl Work {
         }
     }
 
+    /// How it is begun anew when it was tried too often.
+    #[must_use]
+    pub const fn anew(self) -> &'static str {
+        match self {
+            Self::Install => "Turned off by its BMC, it is begun anew",
+            Self::Inspect | Self::Clean(_) => {
+                "Once that is put right, take the annotation beskar7.infrastructure.cluster.x-k8s.io/errand off the host, and \
+                 it is begun anew"
+            }
+        }
+    }
+
+    /// What may be running on a machine whose agent is not heard any more: it starts the machine anew when it is lost.
+    #[must_use]
+    pub const fn instead(self) -> &'static str {
+        match self {
+            Self::Install | Self::Inspect => "",
+            Self::Clean(_) => ". What is on its disks may be running again: turn it off",
+        }
+    }
+
     /// How to go on without it.
     #[must_use]
     pub const fn otherwise(self) -> &'static str {

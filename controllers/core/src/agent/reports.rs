@@ -2,7 +2,7 @@
 
 use beskar7_agent_protocol::{
     hardware::Inventory,
-    report::{CleanedDisk, Outcome, Report, State},
+    report::{CleanedDisk, Failure, Outcome, Report, State},
 };
 use beskar7_api::PhysicalHost;
 use jiff::Timestamp;
@@ -83,6 +83,9 @@ fn of_work(host: &PhysicalHost, assignment: &Assignment, report: &Report, now: T
         }
         (State::Done(Outcome::Inspected(inventory)), Work::Inspect) => Heard::Inspected(inventory.clone()),
         (State::Done(Outcome::Cleaned(disks)), Work::Clean(how)) => match demand_with_agent(host) {
+            Some(_) if is_enough(host, how) && disks.is_empty() && known_disks(host) > 0 => {
+                Heard::Failed(Said::failed(assignment, &nothing_found(host), now))
+            }
             Some(demand) if is_enough(host, how) => {
                 Heard::Cleaned { claim: demand.claim, disks: disks.clone() }
             }
@@ -96,6 +99,20 @@ fn of_work(host: &PhysicalHost, assignment: &Assignment, report: &Report, now: T
             Work::Install | Work::Inspect | Work::Clean(_),
         ) => Heard::Nonsense,
     }
+}
+
+/// What was not seen was not wiped: a controller without a driver hides its disks, and nobody knows what is on them.
+fn nothing_found(host: &PhysicalHost) -> Failure {
+    let message = format!(
+        "no disk was found, and {} are known of this machine: the agent's ramdisk may lack the driver of their controller",
+        known_disks(host)
+    );
+    Failure { step: "wiping".to_owned(), disk: None, message }
+}
+
+fn known_disks(host: &PhysicalHost) -> usize {
+    let details = host.status.as_ref().and_then(|status| status.hardware_details.as_ref());
+    details.map_or(0, |details| details.hardware.storage.len())
 }
 
 fn is_over(host: &PhysicalHost, assignment: &Assignment) -> bool {

@@ -131,3 +131,20 @@ fn disks_are_clean_of_the_claim_that_they_were_wiped_of_as_thoroughly_as_is_want
         );
     }
 }
+
+#[test]
+fn a_machine_whose_disks_are_not_seen_is_not_clean() {
+    use beskar7_api::annotations::{ERRAND, RELEASE};
+    let done = json!({"order": "clean-100-1", "state": "done", "cleaned": []});
+    let marks = [(ERRAND, "clean-full e 100 on"), (RELEASE, "c")];
+    for (storage, expected) in [
+        (json!([]), "cleaned of c: 0 disks"),
+        (json!([{"name": "Disk 1"}]), "failed: wiping: no disk was found, and 1 are known"),
+    ] {
+        let status =
+            json!({"claimID": "c", "state": "Deprovisioning", "hardwareDetails": {"storage": storage}});
+        let host = with_annotations(host(json!({"claimID": "c", "cleaning": "Full"}), status), &marks);
+        let heard = on_errand(&host, "e", done.clone());
+        assert!(heard.starts_with(expected), "{heard}");
+    }
+}

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 use super::connection::{Secrets, Settings, settings};
 use super::contact::{Contact, Parts, Trouble};
-use super::discovery::{AnotherMachine, is_discovered, without_bmc};
+use super::discovery::{AnotherMachine, is_candidate, is_discovered, nowhere, without_bmc};
 use super::errand::{clean, wants_inspection};
 use super::events::events;
 use super::hold::{Hold, Progress, consumer_is_missing, is_released};
@@ -138,7 +138,9 @@ pub fn decide_paused(host: &PhysicalHost, now: Timestamp) -> Decision {
 /// What the settings of a host come to, before its BMC is asked: whether it may be.
 #[must_use]
 pub fn may_be_asked(host: &PhysicalHost, secrets: &Secrets) -> bool {
-    settings(namespace(host), &host.spec.redfish_connection, secrets) == Settings::Complete
+    let complete = settings(namespace(host), &host.spec.redfish_connection, secrets) == Settings::Complete;
+    // Credentials are sent nowhere before somebody says where to.
+    complete && !is_candidate(host)
 }
 
 /// What follows from what is wanted and what was observed.
@@ -146,6 +148,7 @@ pub fn may_be_asked(host: &PhysicalHost, secrets: &Secrets) -> bool {
 pub fn decide(host: &PhysicalHost, observed: &Observed, pace: Pace, now: Timestamp) -> Decision {
     let settings = settings(namespace(host), &host.spec.redfish_connection, &observed.secrets);
     let connection = match &settings {
+        Settings::Complete if is_candidate(host) => nowhere(),
         Settings::Complete => observed.contact.finding(),
         Settings::Incomplete(finding) | Settings::Unreadable(finding) => finding.clone(),
     };

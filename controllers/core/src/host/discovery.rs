@@ -22,6 +22,7 @@ use super::{
     plan::{Plan, has_passed},
 };
 use crate::agent::{Assignment, Said, Stage};
+use crate::conditions::{Finding, Truth};
 
 /// The BMC's address of a machine whose BMC nobody knows: a name that never leads anywhere (RFC 2606).
 pub const NOWHERE: &str = "https://bmc.invalid";
@@ -135,13 +136,22 @@ pub(super) fn without_bmc(host: &PhysicalHost, now: Timestamp, patience: Duratio
     if is_over && !works { Plan::CloseErrand } else { Plan::ServeAgent(errand) }
 }
 
+/// What is said of the connection of a candidate that has its credentials already.
+pub(super) fn nowhere() -> Finding {
+    Finding {
+        truth: Truth::False,
+        reason: reasons::NOT_PROBED,
+        message: "Nobody has said where its BMC is: set spec.redfishConnection.address".to_owned(),
+    }
+}
+
 /// What a cordoned candidate says of itself beside why it is cordoned.
 pub(super) fn known_of(host: &PhysicalHost) -> &'static str {
     if annotation(host, annotations::INSPECTED).is_some() {
         "What it is made of is in status.hardwareDetails, and in its HardwareData"
     } else if wants_inspection(host, false) {
-        "It was not inspected: its agent did not say within --boot-timeout what it is made of. It is tried again when the \
-         machine asks again for something to boot"
+        "It was not inspected: its agent did not come, or could not say within --boot-timeout what it is made of; the \
+         manager's log has what it said. It is tried again when the machine asks again for something to boot"
     } else {
         "It is left alone: spec.inspect says so"
     }

@@ -28,7 +28,7 @@ use super::{
     trouble,
 };
 use crate::{
-    agent::{Assignment, Said, Work},
+    agent::{Assignment, Said, Stage, Work},
     delivery::{AgentBoot, Delivery},
     disk_image::{NEEDS_AGENT, agent_url},
 };
@@ -114,6 +114,10 @@ impl Errand {
     /// The same, also while the host is paused: a pause takes nothing from what runs.
     #[must_use]
     pub fn standing(host: &PhysicalHost) -> Option<Self> {
+        // What people run there is theirs, whatever was begun before they said so.
+        if host.spec.externally_provisioned {
+            return None;
+        }
         let errand = Self::parse(annotation(host, annotations::ERRAND)?)?;
         let fits = match (Hold::of(host), errand.purpose) {
             (Hold::Free, Purpose::Inspect) | (Hold::Leaving, Purpose::Clean(_)) => true,
@@ -230,7 +234,8 @@ fn call(purpose: Purpose, delivery: Delivery) -> Plan {
 }
 
 fn no_agent() -> Plan {
-    refuse(reasons::AGENT_NOT_AVAILABLE, format!("The machine is not started. {NEEDS_AGENT}"), false)
+    let message = format!("The machine is to be started with the agent. {NEEDS_AGENT}");
+    refuse(reasons::AGENT_NOT_AVAILABLE, message, false)
 }
 
 fn run(host: &PhysicalHost, errand: &Errand, seen: Seen, now: Timestamp, means: Means) -> Plan {
@@ -238,8 +243,15 @@ fn run(host: &PhysicalHost, errand: &Errand, seen: Seen, now: Timestamp, means: 
     let assignment = Assignment { work: errand.purpose.work(), booting };
     let said = Said::of(host, &assignment);
     let (tries, is_over) = (assignment.booting.tries, assignment.booting.is_over(now, means.patience));
+    let has_failed = said.as_ref().is_some_and(|said| said.stage() == Stage::Failed);
+    // Power that does not come is the BMC's matter, and tried for as long as it takes.
+    let has_run = assignment.booting.on || said.is_some();
     match seen.power {
-        PowerState::Off if tries >= MOST_TRIES => interrupted(&assignment),
+        // Who has put it right turned it off: what was tried before does not count.
+        PowerState::Off if has_failed => {
+            send(host, &Errand { armed: None, ..errand.clone() }, means.delivery)
+        }
+        PowerState::Off if tries >= MOST_TRIES && has_run => interrupted(&assignment),
         PowerState::Off => send(host, errand, means.delivery),
         // It never asked what to do: nothing is interrupted.
         PowerState::On if said.is_none() && is_over && tries < MOST_TRIES => {
@@ -271,9 +283,10 @@ fn interrupted(assignment: &Assignment) -> Plan {
     refuse(
         reasons::AGENT_INTERRUPTED,
         format!(
-            "The machine went off, {} times, before the agent was done {}: look at its power and its console. {}",
+            "The machine went off, {} times, before the agent was done {}: look at its power and its console. {}. {}",
             assignment.booting.tries,
             assignment.work.doing(),
+            assignment.work.anew(),
             assignment.work.otherwise()
         ),
         false,

@@ -93,6 +93,14 @@ fn a_host_that_nobody_holds_is_inspected_once_where_that_is_wanted() {
         (asks.clone(), vec![(ERRAND, "inspect i 100 on")], On, "AwaitBoot"),
         (asks.clone(), vec![(ERRAND, "inspect i 100 on")], Off, "send inspect i 100 on by VirtualMedia"),
         (asks.clone(), vec![(ERRAND, "inspect i 100 try-5 on")], Off, "AgentInterrupted"),
+        // It never had power.
+        (
+            asks.clone(),
+            vec![(ERRAND, "inspect i 100 try-5")],
+            Off,
+            "send inspect i 100 try-5 by VirtualMedia",
+        ),
+        (json!({"externallyProvisioned": true}), vec![(ERRAND, "inspect i 100 on")], On, "CloseErrand"),
         (asks.clone(), vec![(ERRAND, "inspect i 100 on"), (INSPECTED, "150")], On, "EndErrand"),
         (json!({"inspect": false}), vec![(ERRAND, "inspect i 100 on")], On, "EndErrand"),
         // Of another kind than what is wanted here: of a claim that is over.
@@ -133,7 +141,7 @@ fn an_agent_that_was_never_heard_is_started_again_and_one_that_fails_is_not() {
         ("inspect i 100 on", Some(&running), On, 420, "AgentSilent"),
         ("inspect i 100 on", Some(&failed), On, 130, "InspectionFailed"),
         // Who has put it right turns it off.
-        ("inspect i 100 on", Some(&failed), Off, 130, "send inspect i 100 on by VirtualMedia"),
+        ("inspect i 100 on", Some(&failed), Off, 130, "send inspect i by VirtualMedia"),
         // Of the time before it was started again.
         ("inspect i 110 try-2 on", Some(&failed), On, 130, "AwaitBoot"),
     ] {

@@ -128,15 +128,19 @@ pub(super) fn await_agent(
         Some(said) if said.is_older_than(SILENT, now) => refuse(
             reasons::AGENT_SILENT,
             format!(
-                "The agent was not heard for more than {} minutes. Its last word: {said}. Look at the machine's console and network; turned off by its BMC, it is begun anew",
-                SILENT.as_secs() / 60
+                "The agent was not heard for more than {} minutes. Its last word: {said}. Look at the machine's console and network; turned off by its BMC, it is begun anew{}",
+                SILENT.as_secs() / 60,
+                work.instead()
             ),
             true,
         ),
         Some(_) => Plan::AwaitBoot,
         None if booting.is_over(now, patience) => refuse(
             reasons::AGENT_NOT_HEARD,
-            "The machine was turned on, and its agent has not asked what to do. Look at its console: whether it starts the agent, and whether its network reaches the boot server at --boot-url. Turned off by its BMC, it is begun anew".to_owned(),
+            format!(
+                "The machine was turned on, and its agent has not asked what to do. Look at its console: whether it starts the agent, and whether its network reaches the boot server at --boot-url. {}",
+                work.anew()
+            ),
             true,
         ),
         None => Plan::AwaitBoot,

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use beskar7_api::{
-    PhysicalHost,
+    PhysicalHost, annotations,
     boot::{BootMethod, BootMode},
     conditions::host as reasons,
     physical_host::PowerState,
@@ -20,7 +20,7 @@ use super::{
     discovery::is_identified,
     errand::{Errand, Purpose, before_it_is_free, before_it_is_given_back},
     heard::{Heard, Word},
-    hold::{Booting, Evidence, Hold, Progress, is_released},
+    hold::{Booting, Evidence, Hold, Progress, annotation, is_released},
     installing::await_installation,
     restart::{Restart, pending},
 };
@@ -199,8 +199,12 @@ pub struct Means {
 #[must_use]
 pub fn plan(host: &PhysicalHost, seen: Seen, now: Timestamp, means: Means) -> Plan {
     if host.spec.externally_provisioned {
-        let deleted = host.metadata.deletion_timestamp.is_some();
-        return if deleted { Plan::LetGo(Farewell::Clean) } else { Plan::Watch };
+        let was_on_errand = annotation(host, annotations::ERRAND).is_some();
+        return match host.metadata.deletion_timestamp {
+            Some(_) => Plan::LetGo(Farewell::Clean),
+            None if was_on_errand => Plan::CloseErrand,
+            None => Plan::Watch,
+        };
     }
     match Hold::of(host) {
         Hold::Free if host.metadata.deletion_timestamp.is_some() => Plan::Deprovision,

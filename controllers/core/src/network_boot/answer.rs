@@ -23,8 +23,8 @@ pub enum Told {
 /// written down yet.
 #[must_use]
 pub fn told(host: &PhysicalHost, claim: &str, heard_here: impl Fn(Word) -> bool) -> Told {
-    // The agent is started for as long as it is wanted: nothing on the disk is to run.
-    if Errand::of(host).is_some_and(|errand| errand.id == claim && errand.armed.is_some()) {
+    // The agent is started for as long as it is wanted, paused or not: nothing on the disk is to run.
+    if Errand::standing(host).is_some_and(|errand| errand.id == claim && errand.armed.is_some()) {
         return Told::Network;
     }
     let Some(boot) = host.spec.boot.as_ref().filter(|boot| boot.method.is_from_network()) else {
@@ -49,7 +49,7 @@ pub fn told(host: &PhysicalHost, claim: &str, heard_here: impl Fn(Word) -> bool)
 
 #[cfg(test)]
 mod tests {
-    use beskar7_api::annotations::{BOOTING, HEARD, PROVISIONED, RELEASE};
+    use beskar7_api::annotations::{BOOTING, ERRAND, HEARD, PAUSED, PROVISIONED, RELEASE};
     use serde_json::{Value, json};
 
     use super::*;
@@ -89,6 +89,22 @@ mod tests {
         ] {
             let host = with_annotations(host(with_boot(boot), json!(null)), &marks);
             assert_eq!(told(&host, claim, |_| false), expected, "{boot} {marks:?} {claim}");
+        }
+    }
+
+    #[test]
+    fn a_machine_on_an_errand_is_told_to_start_the_agent_and_nothing_on_its_disk() {
+        let (armed, called) = ((ERRAND, "clean-full e 100 on"), (ERRAND, "clean-full e"));
+        for (marks, id, expected) in [
+            (vec![armed], "e", Told::Network),
+            (vec![armed, (PAUSED, "")], "e", Told::Network),
+            (vec![armed], "c", Told::Disk),
+            (vec![called], "e", Told::Disk),
+            (vec![], "e", Told::Disk),
+        ] {
+            let marks: Vec<_> = marks.into_iter().chain([(RELEASE, "c")]).collect();
+            let host = host(json!({"claimID": "c"}), json!({"claimID": "c", "state": "Deprovisioning"}));
+            assert_eq!(told(&with_annotations(host, &marks), id, |_| false), expected, "{marks:?} {id}");
         }
     }
 

@@ -29,6 +29,8 @@ pub(super) struct Known {
     candidates: HashSet<Key>,
     /// Those of them that may be inspected when they ask with this address.
     not_inspected: HashMap<Key, Mac>,
+    /// Hosts that run something, and of which no address is known: who asks may be one of them.
+    without_address: HashSet<Key>,
 }
 
 impl Known {
@@ -39,7 +41,13 @@ impl Known {
             macs_of: HashMap::new(),
             candidates: HashSet::new(),
             not_inspected: HashMap::new(),
+            without_address: HashSet::new(),
         }
+    }
+
+    /// A host that runs something, and of which no address is known.
+    pub(super) fn without_address(&self) -> Option<&Key> {
+        self.without_address.iter().next()
     }
 
     /// How many wait to be accepted.
@@ -68,6 +76,8 @@ impl Known {
         }
         if !macs.is_empty() {
             self.macs_of.insert(key.clone(), macs);
+        } else if runs_something(host) {
+            self.without_address.insert(key.clone());
         }
         if key.0 != self.namespace || !is_candidate(host) {
             return;
@@ -81,6 +91,7 @@ impl Known {
     fn forget(&mut self, key: &Key) {
         self.candidates.remove(key);
         self.not_inspected.remove(key);
+        self.without_address.remove(key);
         for mac in self.macs_of.remove(key).unwrap_or_default() {
             if let Some(keys) = self.of_mac.get_mut(&mac) {
                 keys.retain(|other| other != key);
@@ -92,11 +103,18 @@ impl Known {
     }
 }
 
+fn runs_something(host: &PhysicalHost) -> bool {
+    let spec = &host.spec;
+    spec.externally_provisioned || spec.consumer_ref.is_some() || spec.claim_id.is_some()
+}
+
 /// The address that a host boots with, where that is written down, and all that it has, each once.
 fn addresses(host: &PhysicalHost) -> (Option<Mac>, Vec<Mac>) {
     let boots_with = host.spec.boot_mac_address.as_deref().and_then(Mac::parse);
     let details = host.status.as_ref().and_then(|status| status.hardware_details.as_ref());
     let nics = details.map(|details| details.hardware.nics.as_slice()).unwrap_or_default();
+    // What an agent on a stranger says that it has is not taken for anybody's.
+    let nics = if is_candidate(host) { &[] } else { nics };
     let told = nics.iter().filter_map(|nic| nic.mac_address.as_deref().and_then(Mac::parse));
     let mut all: Vec<Mac> = boots_with.into_iter().chain(told).collect();
     all.sort_unstable();
