@@ -1,5 +1,8 @@
 //! The agent as an ordinary program, for who develops it: it leaves the machine as it is.
 
+use std::path::{Path, PathBuf};
+
+use beskar7_agent_protocol::command_line::URL;
 use beskar7_agent_protocol::hardware::Inventory;
 use beskar7_agent_protocol::order::{Install, Thoroughness};
 use beskar7_agent_protocol::report::{CleanedDisk, Installed};
@@ -8,7 +11,7 @@ use url::Url;
 use crate::command_line::CommandLine;
 use crate::fetching::Fetch;
 use crate::journal::Journal;
-use crate::server::{Limits, Server};
+use crate::server::{Ca, Limits, Server};
 use crate::telling::{Problem, Telling};
 use crate::work::{Down, Pauses, Work, Works};
 
@@ -16,14 +19,14 @@ use crate::work::{Down, Pauses, Work, Works};
 pub const HELP: &str = "\
 The init of a small ramdisk: inspects a machine, wipes its disks, writes an image.
 
-As /init (PID 1) it is told on the kernel's command line (beskar7.url, beskar7.ca, beskar7.mac, beskar7.ip) what to do.
+As /init (PID 1) it is told on the kernel's command line (beskar7.url, beskar7.mac, beskar7.ip) what to do.
 By hand it is for development: it mounts nothing, loads nothing, leaves the network as it is, and does not restart
 the machine.
 
-Usage: beskar7-agent --url <URL> [--ca <SHA-256>] [--wipe-my-disks]
+Usage: beskar7-agent --url <URL> [--ca <FILE>] [--wipe-my-disks]
 
   --url <URL>        the machine's URL on the boot server
-  --ca <SHA-256>     the fingerprint of the server's CA, for https
+  --ca <FILE>        the certificate of the server's CA in PEM, for https
   --wipe-my-disks    carry out orders that wipe or write disks, too: those of the machine that this runs on
   --help             show this
   --version          show the version
@@ -38,8 +41,10 @@ pub enum Request {
     Version,
     /// To have it work.
     Work {
-        /// Where the server is, and its CA.
+        /// Where the server is.
         told: Box<CommandLine>,
+        /// The file with its CA.
+        ca: Option<PathBuf>,
         /// Whether disks may be written.
         may_wipe: bool,
     },
@@ -51,7 +56,7 @@ pub enum Request {
 /// They can't be understood, and why.
 pub fn understand(arguments: impl IntoIterator<Item = String>) -> Result<Request, String> {
     let mut arguments = arguments.into_iter();
-    let (mut words, mut may_wipe) = (Vec::new(), false);
+    let (mut words, mut ca, mut may_wipe) = (Vec::new(), None, false);
     while let Some(argument) = arguments.next() {
         let (name, value) = match argument.split_once('=') {
             Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
@@ -64,29 +69,44 @@ pub fn understand(arguments: impl IntoIterator<Item = String>) -> Result<Request
             (known @ ("--url" | "--ca"), value) => {
                 let value = value.or_else(|| arguments.next());
                 let value = value.ok_or_else(|| format!("{known} needs a value"))?;
-                words.push(format!("\"beskar7.{}={value}\"", known.trim_start_matches('-')));
+                match known {
+                    "--ca" => ca = Some(PathBuf::from(value)),
+                    _url => words.push(format!("\"{URL}={value}\"")),
+                }
             }
             (unknown, _) => return Err(format!("{unknown} is not known; --help shows what is")),
         }
     }
     let told = CommandLine::parse(&words.join(" ")).map_err(|error| error.to_string())?;
-    Ok(Request::Work { told: Box::new(told), may_wipe })
+    Ok(Request::Work { told: Box::new(told), ca, may_wipe })
 }
 
 /// Works, until the machine would go down.
 ///
 /// # Errors
 /// The server can't be talked to.
-pub fn work(told: CommandLine, may_wipe: bool, works: &dyn Works) -> Result<Down, String> {
+pub fn work(
+    told: CommandLine,
+    ca: Option<PathBuf>,
+    may_wipe: bool,
+    works: &dyn Works,
+) -> Result<Down, String> {
     let journal = Journal::new(Box::new(std::io::stderr()), "");
-    let CommandLine { url, ca, .. }: CommandLine = told;
+    let CommandLine { url, .. } = told;
     journal.say(&format!("working for {}", origin(&url)));
-    let server = Server::connect(url, ca, Limits::default()).map_err(|error| error.to_string())?;
+    let ca = ca.map(|path| named(&path)).transpose()?;
+    let server = Server::connect(url, ca.as_ref(), Limits::default()).map_err(|error| error.to_string())?;
     let careful = Careful { works, may_wipe };
     let work = Work { server: &server, works: &careful, journal: &journal, pauses: Pauses::default() };
     let down = work.carry_on().map_err(|error| error.to_string())?;
     journal.say("this machine would go down now; as it runs by hand, only the agent ends");
     Ok(down)
+}
+
+/// The CA that a person has named: here, one that is not there is a mistake.
+fn named(path: &Path) -> Result<Ca, String> {
+    let ca = Ca::read(path).map_err(|error| error.to_string())?;
+    ca.ok_or_else(|| format!("--ca: there is no {}", path.display()))
 }
 
 /// Where a server is, without what is secret.

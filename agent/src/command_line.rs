@@ -1,18 +1,15 @@
 //! What the agent is told on its kernel's command line.
 
-use beskar7_agent_protocol::command_line::{ADDRESS, CA, INTERFACE, URL};
+use beskar7_agent_protocol::command_line::{ADDRESS, INTERFACE, URL};
 use url::Url;
 
 use crate::network::{Addressing, Mac, MacError, WrongAddressing};
-use crate::server::{Fingerprint, WrongFingerprint};
 
 /// What is said there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {
     /// Where the boot server is, for this machine. It ends in a slash.
     pub url: Url,
-    /// What the server's CA is known by.
-    pub ca: Option<Fingerprint>,
     /// The interface to use; without it, each that has a link is tried.
     pub interface: Option<Mac>,
     /// A fixed address; without it, DHCP is asked.
@@ -31,12 +28,6 @@ pub enum CommandLineError {
     /// It is not for HTTP.
     #[error("{URL} on the kernel's command line begins with {0}: only http and https are spoken")]
     Scheme(String),
-    /// Nobody says which CA is trusted.
-    #[error("{URL} on the kernel's command line is https, so {CA} must say which CA is trusted")]
-    NoCa,
-    /// What stands there is no fingerprint.
-    #[error("{CA} on the kernel's command line: {0}")]
-    Ca(WrongFingerprint),
     /// What stands there is no MAC address.
     #[error("{INTERFACE} on the kernel's command line: {0}")]
     Interface(MacError),
@@ -54,15 +45,10 @@ impl CommandLine {
     pub fn parse(text: &str) -> Result<Self, CommandLineError> {
         let words = words(text);
         let url = machine_url(&last(&words, URL).ok_or(CommandLineError::NoUrl)?)?;
-        let ca = last(&words, CA).map(|value| value.parse()).transpose().map_err(CommandLineError::Ca)?;
-        if url.scheme() == "https" && ca.is_none() {
-            return Err(CommandLineError::NoCa);
-        }
         let interface = last(&words, INTERFACE).map(|value| value.parse()).transpose();
         let address = last(&words, ADDRESS).map(|value| value.parse()).transpose();
         Ok(Self {
             url,
-            ca,
             interface: interface.map_err(CommandLineError::Interface)?,
             address: address.map_err(CommandLineError::Address)?,
         })
@@ -110,14 +96,10 @@ mod tests {
 
     #[test]
     fn everything_that_is_said_is_read() {
-        let fingerprint = "ab".repeat(32);
-        let text = format!(
-            "BOOT_IMAGE=/vmlinuz quiet beskar7.url=https://boot.test/c/abc/ beskar7.ca={fingerprint} \
-             beskar7.mac=52:54:00:AB:00:01 beskar7.ip=10.0.0.5/24,10.0.0.1,10.0.0.2 console=ttyS0\n"
-        );
-        let read = CommandLine::parse(&text).unwrap();
+        let text = "BOOT_IMAGE=/vmlinuz quiet beskar7.url=https://boot.test/c/abc/ beskar7.mac=52:54:00:AB:00:01 \
+                    beskar7.ip=10.0.0.5/24,10.0.0.1,10.0.0.2 console=ttyS0\n";
+        let read = CommandLine::parse(text).unwrap();
         assert_eq!(read.url.as_str(), "https://boot.test/c/abc/");
-        assert_eq!(read.ca, Some(fingerprint.parse().unwrap()));
         assert_eq!(read.interface, Some(Mac([0x52, 0x54, 0, 0xab, 0, 1])));
         assert_eq!(read.address, Some("10.0.0.5/24,10.0.0.1,10.0.0.2".parse().unwrap()));
     }
@@ -134,7 +116,7 @@ mod tests {
         ] {
             let read = CommandLine::parse(&text).unwrap();
             assert_eq!(read.url.as_str(), expected, "{text}");
-            assert_eq!((read.ca, read.interface, read.address), (None, None, None), "{text}");
+            assert_eq!((read.interface, read.address), (None, None), "{text}");
         }
     }
 
@@ -145,8 +127,6 @@ mod tests {
             ("quiet beskar7.url= beskar7.urls=http://a/".to_owned(), "has no beskar7.url"),
             ("beskar7.url=c/abc".to_owned(), "beskar7.url on the kernel's command line is no URL"),
             ("beskar7.url=ftp://a/".to_owned(), "begins with ftp"),
-            ("beskar7.url=https://a/".to_owned(), "beskar7.ca must say"),
-            (format!("{HTTP} beskar7.ca=abc"), "beskar7.ca on"),
             (format!("{HTTP} beskar7.mac=eth0"), "beskar7.mac on"),
             (format!("{HTTP} beskar7.ip=10.0.0.5"), "beskar7.ip on"),
         ] {

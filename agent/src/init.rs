@@ -5,12 +5,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Duration;
 
+use beskar7_agent_protocol::ramdisk::CA;
+
 use crate::command_line::CommandLine;
 use crate::journal::Journal;
 use crate::machine::modules::{Drivers, insert};
 use crate::machine::{console, firmware_variables, go_down, mount, necessary};
 use crate::network::{Connected, Network, Wanted, keep, reach, turn_all_on};
-use crate::server::{Limits, Server};
+use crate::server::{Ca, Limits, Server};
 use crate::tasks::Tasks;
 use crate::work::{Down, Pauses, Work};
 
@@ -87,7 +89,9 @@ fn live(root: &Path, journal: &'static Journal) -> Result<Down, String> {
     let network = Network { sys, etc: root.join("etc"), wanted, limit: NETWORK_LIMIT, journal };
     let connected = network.connect(&|| reach(&told.url)).map_err(|error| error.to_string())?;
     keep_address(network, connected);
-    let server = Server::connect(told.url, told.ca, Limits::default()).map_err(|error| error.to_string())?;
+    let ca = Ca::read(&root.join(CA)).map_err(|error| error.to_string())?;
+    let server = Server::connect(told.url, ca.as_ref(), Limits::default());
+    let server = server.map_err(|error| error.to_string())?;
     if server.clock_is_off() {
         journal.say("the machine's clock is off by more than a day: the server's is believed");
     }

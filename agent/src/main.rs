@@ -17,8 +17,8 @@ fn main() -> ExitCode {
     match by_hand::understand(arguments) {
         Ok(Request::Help) => print!("{HELP}"),
         Ok(Request::Version) => println!("beskar7-agent {}", env!("CARGO_PKG_VERSION")),
-        Ok(Request::Work { told, may_wipe }) => {
-            if let Err(error) = by_hand::work(*told, may_wipe, &Tasks { root: "/".into() }) {
+        Ok(Request::Work { told, ca, may_wipe }) => {
+            if let Err(error) = by_hand::work(*told, ca, may_wipe, &Tasks { root: "/".into() }) {
                 eprintln!("{error}");
                 return ExitCode::FAILURE;
             }

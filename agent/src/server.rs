@@ -15,7 +15,7 @@ mod trouble;
 pub(crate) use self::client::tests::limits as test_limits;
 pub(crate) use self::trouble::Trouble;
 pub use self::{
-    certificate::{CertificateError, Fingerprint, WrongFingerprint},
+    certificate::{Ca, CertificateError},
     client::{ConnectError, Limits, Server},
     patience::Patience,
     requests::{Asked, Told},

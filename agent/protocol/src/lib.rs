@@ -14,9 +14,6 @@ pub mod report;
 pub mod command_line {
     /// Where the boot server is, for this machine: `<boot URL>/c/<capability>/`.
     pub const URL: &str = "beskar7.url";
-    /// The SHA-256 of the CA's certificate (DER, in hex) that the server's certificate is verified by. The certificate
-    /// itself is behind [`crate::paths::CA`].
-    pub const CA: &str = "beskar7.ca";
     /// The MAC address of the interface to use; without it, each that has a link is tried.
     pub const INTERFACE: &str = "beskar7.mac";
     /// A fixed address: `<address>/<prefix>[,<gateway>[,<DNS server>…]]`; without it, DHCP is asked.
@@ -29,6 +26,13 @@ pub mod paths {
     pub const ORDER: &str = "agent/order";
     /// POST: a [`crate::report::Report`]. 410 where the order it is about is not wanted any more.
     pub const REPORT: &str = "agent/report";
-    /// GET: the CA's certificate, in PEM.
-    pub const CA: &str = "agent/ca.pem";
+    /// GET: whether anybody is there, and by its `Date` what time it is; outside of the machine's URL, for who was not
+    /// verified yet.
+    pub const HEALTH: &str = "../../healthz";
+}
+
+/// In the ramdisk that the agent is the first program of.
+pub mod ramdisk {
+    /// The certificates, in PEM, of the CAs that the server's certificate is verified by, where it has one.
+    pub const CA: &str = "etc/beskar7/ca.pem";
 }

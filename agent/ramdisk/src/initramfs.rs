@@ -5,14 +5,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use beskar7_agent_protocol::ramdisk::CA;
 use flate2::{Compression, GzBuilder};
 
 use crate::cpio::{Archive, Device, Kind};
 use crate::modules::Modules;
 use crate::modules::index::Lists;
-
-/// Where a CA's certificate is in the ramdisk.
-pub const CA: &str = "etc/beskar7/ca.pem";
 
 /// What there is even when it is empty: what the agent mounts over, and where it writes.
 const DIRECTORIES: [&str; 8] = ["dev", "etc/beskar7", "lib/modules", "mnt", "proc", "run", "sys", "tmp"];

@@ -97,18 +97,22 @@ fn a_damaged_image_is_an_error_and_no_disk() {
 
 #[test]
 fn an_image_that_is_changed_after_it_was_verified_is_not_written() {
-    let image = made(3, 16, Packing::Zlib, 2 << 20, &[Content::Plain(1), Content::Plain(2)]);
-    let digests = || {
-        let mut digests = Digests::default();
-        digests.update(&image);
-        Some(digests)
-    };
-    assert!(read_from(&Files::new(&[("image", &image)]), digests()).is_ok());
-    for at in [0x2_0010, image.len() - 1] {
-        let mut changed = image.clone();
-        changed[at] ^= 1;
-        let why = read_from(&Files::new(&[("image", &changed)]), digests()).unwrap_err().message;
-        assert!(why.contains("verified before"), "{why}");
+    let clusters: Vec<Content> = (1..=100).map(Content::Plain).collect();
+    let image = made(3, 16, Packing::Zlib, 8 << 20, &clusters);
+    // Of a file as long as that one, and in pieces as large as those of a terabyte.
+    for total in [Some(image.len() as u64), Some(1 << 40)] {
+        let digests = || {
+            let mut digests = Digests::new(total);
+            image.chunks(100_000).for_each(|bytes| digests.update(bytes));
+            Some(digests.complete())
+        };
+        assert!(read_from(&Files::new(&[("image", &image)]), digests()).is_ok(), "{total:?}");
+        for at in [0x2_0010, 5 << 20, image.len() - 1] {
+            let mut changed = image.clone();
+            changed[at] ^= 1;
+            let why = read_from(&Files::new(&[("image", &changed)]), digests()).unwrap_err().message;
+            assert!(why.contains("verified before"), "{total:?} {at}: {why}");
+        }
     }
 }
 

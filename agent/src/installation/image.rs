@@ -129,7 +129,7 @@ fn verify(
 ) -> Result<Digests, Problem> {
     let opened = fetch.open(path, 0).map_err(|error| Problem::new(FETCHING, error.to_string()))?;
     let mut source = begin(opened.body, Some(checksum))?;
-    let mut digests = Digests::default();
+    let mut digests = Digests::new(opened.total);
     let mut done = 0;
     loop {
         if telling.is_unwanted() {
@@ -144,7 +144,7 @@ fn verify(
             }
             Piece::End(digest) => {
                 check(checksum, &digest.unwrap_or_default()).map_err(|why| Problem::new(VERIFYING, why))?;
-                return Ok(digests);
+                return Ok(digests.complete());
             }
             Piece::Failed(error) => return Err(Problem::new(FETCHING, format!("the image: {error}"))),
         }

@@ -1,27 +1,22 @@
 //! How the server is spoken to.
 
 use std::collections::HashMap;
-use std::io::Read as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use beskar7_agent_protocol::paths;
+use beskar7_agent_protocol::paths::HEALTH;
 use reqwest::blocking::{Client, ClientBuilder};
 use reqwest::redirect::Policy;
-use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 use url::Url;
 
 use super::answer::Identity;
 use super::body::{Body, Source};
-use super::certificate::{CertificateError, Fingerprint, pinned};
+use super::certificate::Ca;
 use super::clock::Clock;
 use super::patience::Patience;
 use super::trouble::{Trouble, causes};
 use crate::fetching::{Fetch, FetchError, Fetched};
-
-/// A CA's certificate is smaller.
-const LARGEST_PEM: u64 = 64 << 10;
 
 /// For how long the server is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,15 +42,18 @@ impl Default for Limits {
 /// Why the server is not spoken to.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// Its CA can't be had.
+    /// It does not answer.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// Its CA is not the right one.
-    #[error(transparent)]
-    Certificate(#[from] CertificateError),
-    /// It needs a CA, and none was named.
-    #[error("the server's URL is https, so its CA must be named (beskar7.ca)")]
+    /// It needs a CA, and there is none.
+    #[error(
+        "the boot server's URL is https, and there is no CA to verify it by: make the ramdisk with the CA's certificate \
+         (make ramdisk CA=<file>); by hand, name it (--ca <file>)"
+    )]
     NoCa,
+    /// What is there for a CA is none.
+    #[error("the boot server's CA can't be trusted: {0}")]
+    Ca(String),
     /// There is no client to be had.
     #[error("no HTTP client can be made: {0}")]
     Client(String),
@@ -72,17 +70,17 @@ pub struct Server {
 }
 
 impl Server {
-    /// The server behind a machine's URL. For https its CA is fetched, and trusted alone if it is the one that was named.
+    /// The server behind a machine's URL. For https this CA is trusted, and no other.
     ///
     /// # Errors
-    /// Its CA can't be had, or is another one.
-    pub fn connect(url: Url, ca: Option<Fingerprint>, limits: Limits) -> Result<Self, ConnectError> {
+    /// It is https, and there is no CA, or it does not answer.
+    pub fn connect(url: Url, ca: Option<&Ca>, limits: Limits) -> Result<Self, ConnectError> {
         // One that was chosen before is the same.
         let _chosen_before = rustls::crypto::ring::default_provider().install_default();
         let (builder, clock) = match (url.scheme(), ca) {
             ("https", None) => return Err(ConnectError::NoCa),
-            ("https", Some(fingerprint)) => {
-                let (ca, clock) = trusted_ca(&url, fingerprint, limits)?;
+            ("https", Some(ca)) => {
+                let clock = its_clock(&url, limits)?;
                 (builder(limits).tls_backend_preconfigured(tls(ca, clock)?), clock)
             }
             (_, _) => (builder(limits).tls_certs_only([]), Clock::default()),
@@ -142,35 +140,25 @@ fn built(builder: ClientBuilder) -> Result<Client, ConnectError> {
     builder.build().map_err(|error| ConnectError::Client(causes(&error)))
 }
 
-/// Fetches the CA from whoever answers, and takes it only if it is the one that was named. Who gives it also says what
-/// time it is.
-fn trusted_ca(
-    url: &Url,
-    fingerprint: Fingerprint,
-    limits: Limits,
-) -> Result<(CertificateDer<'static>, Clock), ConnectError> {
+/// What time it is, as whoever answers says: a machine whose clock is off could verify nobody. Nothing that is secret is
+/// asked for, so the machine's URL stays with who is trusted.
+fn its_clock(url: &Url, limits: Limits) -> Result<Clock, ConnectError> {
     let anybody = built(builder(limits).tls_certs_only([]).tls_danger_accept_invalid_certs(true))?;
-    let place = url.join(paths::CA).map_err(|error| ConnectError::Client(error.to_string()))?;
-    let (pem, clock) = limits.patience.patiently(|| {
+    let place = url.join(HEALTH).map_err(|error| ConnectError::Client(error.to_string()))?;
+    Ok(limits.patience.patiently(|| {
         let response = anybody.get(place.clone()).send();
-        let response = response.map_err(|error| Trouble::of_request(paths::CA, error))?;
-        if !response.status().is_success() {
-            return Err(Trouble::of_status(paths::CA, response.status()));
-        }
-        let clock = Clock::of(response.headers());
-        let mut pem = Vec::new();
-        let read = response.take(LARGEST_PEM).read_to_end(&mut pem);
-        read.map_err(|error| Trouble::Passing(format!("{} broke off: {}", paths::CA, causes(&error))))?;
-        Ok((pem, clock))
-    })?;
-    Ok((pinned(&pem, fingerprint)?, clock))
+        let response = response.map_err(|error| Trouble::of_request("the server's clock", error))?;
+        Ok(Clock::of(response.headers()))
+    })?)
 }
 
 /// Trusts this CA, and no other.
-fn tls(ca: CertificateDer<'static>, clock: Clock) -> Result<ClientConfig, ConnectError> {
+fn tls(ca: &Ca, clock: Clock) -> Result<ClientConfig, ConnectError> {
     let wrong = |error: rustls::Error| ConnectError::Client(causes(&error));
     let mut roots = RootCertStore::empty();
-    roots.add(ca).map_err(wrong)?;
+    for certificate in &ca.0 {
+        roots.add(certificate.clone()).map_err(|error| ConnectError::Ca(causes(&error)))?;
+    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_details(provider, Arc::new(clock));
     let config = config.with_safe_default_protocol_versions().map_err(wrong)?;

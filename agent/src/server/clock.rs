@@ -12,7 +12,7 @@ const A_DAY: Duration = Duration::from_secs(24 * 3600);
 /// The machine's clock; or the server's, where the machine's is off by years, as that of a machine without a battery is.
 ///
 /// What the server says is not verified yet at that moment. Who lies about it gains no more than that an old certificate
-/// of the same CA is taken: which CA it is was said on the kernel's command line.
+/// of the same CA is taken: which CA it is stands in the ramdisk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Clock {
     correction: Option<Correction>,

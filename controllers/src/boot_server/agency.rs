@@ -6,7 +6,7 @@ use beskar7_agent_protocol::{
     order::Order,
     report::{CleanedDisk, Report, State, Wiping},
 };
-use beskar7_api::PhysicalHost;
+use beskar7_api::{HostBootConfiguration, PhysicalHost};
 use beskar7_boot::{
     capability::{Capability, Purpose, hidden},
     delivery::{Refusal, Reported},
@@ -39,8 +39,7 @@ impl BootDesk {
         let turn = self.turn(&holder).await?;
         let host = self.now(&holder, |host, claim, _, _| delivery::image_is_open(host, claim)).await?;
         drop(turn);
-        let made = self.caches.boot_configurations.get(&holder.host);
-        let made = made.filter(|made| belongs_to(&made.metadata, &host, &holder.claim));
+        let made = self.made_for(&holder, &host);
         let heard_here = |word| self.hearing.has_heard(&host, &holder.claim, word);
         match next(&host, &holder.claim, made.as_deref(), heard_here) {
             Err(NotReady) => Err(not_now(&holder, "what its agent installs is not known here yet")),
@@ -61,6 +60,12 @@ impl BootDesk {
         }
     }
 
+    /// The boot configuration that was made for a claim on this host, as far as it is known here.
+    fn made_for(&self, holder: &Holder, host: &PhysicalHost) -> Option<Arc<HostBootConfiguration>> {
+        let made = self.caches.boot_configurations.get(&holder.host);
+        made.filter(|made| belongs_to(&made.metadata, host, &holder.claim))
+    }
+
     /// What an agent says. How it ended is answered when it is written.
     pub(super) async fn reported(
         &self,
@@ -70,7 +75,11 @@ impl BootDesk {
         let (holder, seen) = self.holder(capability, Purpose::Agent)?;
         log(&holder, &report);
         let report = without_secrets(report);
-        let at_first_sight = hear(&seen, &holder.claim, &report, now());
+        let heard = |host: &PhysicalHost| {
+            let made = self.made_for(&holder, host);
+            hear(host, &holder.claim, made.as_deref(), &report, now())
+        };
+        let at_first_sight = heard(&seen);
         if let Heard::Goes(said) = at_first_sight {
             if let Some(assignment) = Assignment::of(&seen, &holder.claim) {
                 let note = format!("Its agent {}", assignment.work.does());
@@ -83,7 +92,7 @@ impl BootDesk {
         let host = self.now(&holder, |host, claim, _, _| delivery::image_is_open(host, claim)).await?;
         drop(turn);
         let host = Arc::new(host);
-        match hear(&host, &holder.claim, &report, now()) {
+        match heard(&host) {
             Heard::Goes(said) => {
                 self.agents.said(&holder.host, said);
                 Ok(Reported::Taken)
@@ -99,17 +108,13 @@ impl BootDesk {
                 self.unless_lost(self.hearing.hear(&holder.host, &host, &holder.claim, Word::Installed).await)
             }
             Heard::Inspected(inventory) => {
-                let counts = |host: &PhysicalHost| {
-                    matches!(hear(host, &holder.claim, &report, now()), Heard::Inspected(_))
-                };
+                let counts = |host: &PhysicalHost| matches!(heard(host), Heard::Inspected(_));
                 let ended = self.agents.inspected(&holder, inspection(&inventory, now()), counts).await;
                 let note = || "Its agent has seen what the machine is made of".to_owned();
                 self.ended((&host, &holder), ended, "Inspected", note)
             }
             Heard::Cleaned { claim, disks } => {
-                let counts = |host: &PhysicalHost| {
-                    matches!(hear(host, &holder.claim, &report, now()), Heard::Cleaned { .. })
-                };
+                let counts = |host: &PhysicalHost| matches!(heard(host), Heard::Cleaned { .. });
                 let ended = self.agents.cleaned(&holder, &claim, counts).await;
                 self.ended((&host, &holder), ended, "DisksWiped", || wiped(&disks))
             }

@@ -31,7 +31,7 @@ async fn a_machine_s_parameters_stand_in_the_entry() {
     workshop.make(&["--options", "console=ttyS0"]);
     let iso = Bytes::from(std::fs::read(workshop.at("out/agent.iso")).unwrap());
     let url = "beskar7.url=http://192.0.2.1:8082/c/capability/".to_owned();
-    for parameters in [vec![url.clone()], vec![url, format!("beskar7.ca={}", "0".repeat(3000))]] {
+    for parameters in [vec![url.clone()], vec![url, format!("long={}", "0".repeat(3000))]] {
         let (changed, entries, all) = presented(&iso, &parameters).await;
         assert_eq!(changed, [ENTRY]);
         let expected = format!("options console=ttyS0 {}\n", parameters.join(" "));

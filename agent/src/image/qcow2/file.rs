@@ -5,32 +5,76 @@ use std::{
     io::{self, Read},
 };
 
-use ring::digest::{SHA256, digest};
+use ring::digest::{Context, SHA256, digest};
 
 use super::damaged;
 use crate::{fetching::Fetch, telling::Problem};
 
-/// Bytes that are read and verified together.
+/// Bytes that are read and verified together, at least.
 const PIECE: usize = 256 << 10;
-/// Pieces that are kept: tables are never far from what they point to.
-const KEPT: usize = 16;
-/// Pieces that are read over rather than asking for what is behind them.
-const SKIPPED: u64 = 16;
+/// Bytes of pieces that are kept: tables are never far from what they point to.
+const KEPT: usize = 4 << 20;
+/// Pieces that are kept however large they are: one of a table, and two for what lies across their border.
+const LEAST_KEPT: usize = 3;
+/// Bytes that are read over rather than asking for what is behind them.
+const SKIPPED: usize = 4 << 20;
+/// Digests of one file: 4 MiB of memory.
+const MOST_DIGESTS: u64 = 1 << 18;
+
+type ShortDigest = [u8; 16];
 
 /// What each piece of a file was when its checksum was verified. What is read again later has to be the same, or another
 /// image could be given than the one that was checked.
-#[derive(Debug, Default)]
-pub struct Digests(Vec<[u8; 16]>);
+pub struct Digests {
+    /// Bytes of a piece: more of a larger file, so that its digests find room in the memory of a machine.
+    piece: usize,
+    done: Vec<ShortDigest>,
+    /// Of the piece that is not complete, and how many bytes of it there were.
+    begun: (Context, usize),
+}
 
 impl Digests {
-    /// Goes on with the next bytes of the file: whole pieces, but for the last time.
-    pub fn update(&mut self, bytes: &[u8]) {
-        self.0.extend(bytes.chunks(PIECE).map(short_digest));
+    /// Of a file of so many bytes, as far as that is known.
+    #[must_use]
+    pub fn new(total: Option<u64>) -> Self {
+        let mut piece = PIECE;
+        while total.is_some_and(|total| total.div_ceil(piece as u64) > MOST_DIGESTS) {
+            piece = piece.saturating_mul(2);
+        }
+        Self { piece, done: Vec::new(), begun: (Context::new(&SHA256), 0) }
+    }
+
+    /// Goes on with the next bytes of the file.
+    pub fn update(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let (digest, length) = &mut self.begun;
+            let (now, later) = bytes.split_at(bytes.len().min(self.piece - *length));
+            digest.update(now);
+            *length += now.len();
+            if *length == self.piece {
+                self.end_piece();
+            }
+            bytes = later;
+        }
+    }
+
+    /// The file has ended.
+    #[must_use]
+    pub fn complete(mut self) -> Self {
+        if self.begun.1 > 0 {
+            self.end_piece();
+        }
+        self
+    }
+
+    fn end_piece(&mut self) {
+        let (digest, _) = std::mem::replace(&mut self.begun, (Context::new(&SHA256), 0));
+        self.done.push(short(digest.finish().as_ref()));
     }
 
     fn check(&self, index: u64, bytes: &[u8]) -> Result<(), Problem> {
-        let expected = usize::try_from(index).ok().and_then(|index| self.0.get(index));
-        if bytes.is_empty() || expected == Some(&short_digest(bytes)) {
+        let expected = usize::try_from(index).ok().and_then(|index| self.done.get(index));
+        if bytes.is_empty() || expected == Some(&short(digest(&SHA256, bytes).as_ref())) {
             return Ok(());
         }
         let why =
@@ -39,8 +83,8 @@ impl Digests {
     }
 }
 
-fn short_digest(bytes: &[u8]) -> [u8; 16] {
-    crate::fields::array(digest(&SHA256, bytes).as_ref(), 0).unwrap_or_default()
+fn short(digest: &[u8]) -> ShortDigest {
+    crate::fields::array(digest, 0).unwrap_or_default()
 }
 
 /// A file that is fetched piece by piece.
@@ -48,6 +92,8 @@ pub struct ImageFile<'a> {
     fetch: &'a dyn Fetch,
     path: &'a str,
     digests: Option<Digests>,
+    /// Bytes of a piece.
+    size: usize,
     /// Something that is being read, and the piece that it is at.
     body: Option<(Box<dyn Read + Send>, u64)>,
     kept: VecDeque<(u64, Vec<u8>)>,
@@ -58,7 +104,8 @@ impl<'a> ImageFile<'a> {
     /// A file, and what is known of it.
     #[must_use]
     pub fn new(fetch: &'a dyn Fetch, path: &'a str, digests: Option<Digests>) -> Self {
-        Self { fetch, path, digests, body: None, kept: VecDeque::new(), total: None }
+        let size = digests.as_ref().map_or(PIECE, |digests| digests.piece);
+        Self { fetch, path, digests, size, body: None, kept: VecDeque::new(), total: None }
     }
 
     /// Reads all of these bytes.
@@ -81,8 +128,8 @@ impl<'a> ImageFile<'a> {
         let mut done = 0;
         while let Some(left) = bytes.get_mut(done..).filter(|left| !left.is_empty()) {
             let from = at + done as u64;
-            let offset = usize::try_from(from % PIECE as u64).unwrap_or(0);
-            let piece = self.piece(from / PIECE as u64)?;
+            let offset = usize::try_from(from % self.size as u64).unwrap_or(0);
+            let piece = self.piece(from / self.size as u64)?;
             let Some(there) = piece.get(offset..).filter(|there| !there.is_empty()) else { break };
             let count = there.len().min(left.len());
             crate::fields::put(left, 0, there.get(..count).unwrap_or_default());
@@ -104,16 +151,18 @@ impl<'a> ImageFile<'a> {
 
     /// Reads on to a piece, or begins anew there. It is the last of what is kept then.
     fn fetch_up_to(&mut self, index: u64) -> Result<(), Problem> {
-        let near = self.body.take().filter(|(_, next)| (*next..=*next + SKIPPED).contains(&index));
+        let most_kept = (KEPT / self.size).max(LEAST_KEPT);
+        let skipped = (SKIPPED / self.size).max(1) as u64;
+        let near = self.body.take().filter(|(_, next)| (*next..=*next + skipped).contains(&index));
         let (mut body, mut next) = match near {
             Some(near) => near,
-            None => (self.open(index * PIECE as u64)?, index),
+            None => (self.open(index * self.size as u64)?, index),
         };
         while next <= index {
-            let mut bytes = if self.kept.len() < KEPT { None } else { self.kept.pop_front() }
-                .map_or_else(|| Vec::with_capacity(PIECE), |(_, bytes)| bytes);
+            let mut bytes = if self.kept.len() < most_kept { None } else { self.kept.pop_front() }
+                .map_or_else(|| Vec::with_capacity(self.size), |(_, bytes)| bytes);
             bytes.clear();
-            let read = body.by_ref().take(PIECE as u64).read_to_end(&mut bytes);
+            let read = body.by_ref().take(self.size as u64).read_to_end(&mut bytes);
             read.map_err(|error| damaged(&error.to_string()))?;
             if let Some(digests) = &self.digests {
                 digests.check(next, &bytes)?;
@@ -134,5 +183,27 @@ impl<'a> ImageFile<'a> {
         let opened = opened.map_err(|error| Problem::new("fetching", error.to_string()))?;
         self.total = opened.total;
         Ok(opened.body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digests_of_the_largest_image_have_room_in_a_small_machine() {
+        for (total, piece) in [
+            (None, PIECE),
+            (Some(0), PIECE),
+            (Some(64 << 30), PIECE),
+            (Some((64 << 30) + 1), 2 * PIECE),
+            (Some(1 << 40), 4 << 20),
+            (Some(16 << 40), 64 << 20),
+        ] {
+            let digests = Digests::new(total);
+            assert_eq!(digests.piece, piece, "{total:?}");
+            let bytes = total.unwrap_or(0).div_ceil(digests.piece as u64) * size_of::<ShortDigest>() as u64;
+            assert!(bytes <= 4 << 20, "{total:?}: {bytes} bytes");
+        }
     }
 }

@@ -94,6 +94,13 @@ pub(super) fn is_enough(host: &PhysicalHost, how: Thoroughness) -> bool {
     demand_with_agent(host).is_none_or(|demand| demand.how == how || how == Thoroughness::Full)
 }
 
+/// Whether what it is told to install has a checksum. What people gave as one counts where the configuration is not known.
+pub(super) fn is_to_be_verified(host: &PhysicalHost, configuration: Option<&HostBootConfiguration>) -> bool {
+    let wanted = host.spec.boot.as_ref().and_then(|boot| boot.install.as_ref());
+    wanted.is_some_and(|install| install.checksum.is_some())
+        || install(host, configuration).is_ok_and(|install| install.image.checksum.is_some())
+}
+
 fn install(host: &PhysicalHost, configuration: Option<&HostBootConfiguration>) -> Result<Install, NotReady> {
     let boot = host.spec.boot.as_ref().ok_or(NotReady)?;
     let install = boot.install.as_ref().ok_or(NotReady)?;

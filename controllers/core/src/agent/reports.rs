@@ -4,12 +4,12 @@ use beskar7_agent_protocol::{
     hardware::Inventory,
     report::{CleanedDisk, Failure, Outcome, Report, State},
 };
-use beskar7_api::PhysicalHost;
+use beskar7_api::{HostBootConfiguration, PhysicalHost};
 use jiff::Timestamp;
 
 use super::{
     assignment::{Assignment, Work},
-    orders::is_enough,
+    orders::{is_enough, is_to_be_verified},
     said::Said,
 };
 use crate::host::{
@@ -47,12 +47,19 @@ pub enum Heard {
     Nonsense,
 }
 
-/// What follows from what the agent on the machine of a host reports under this claim, or on this errand.
+/// What follows from what the agent on the machine of a host reports under this claim, or on this errand. Its order was made
+/// of the configuration.
 #[must_use]
-pub fn hear(host: &PhysicalHost, id: &str, report: &Report, now: Timestamp) -> Heard {
+pub fn hear(
+    host: &PhysicalHost,
+    id: &str,
+    configuration: Option<&HostBootConfiguration>,
+    report: &Report,
+    now: Timestamp,
+) -> Heard {
     let Some(assignment) = Assignment::standing(host, id) else { return Heard::NotWanted };
     let heard = if report.order == assignment.order() {
-        of_work(host, &assignment, report, now)
+        of_work(host, &assignment, configuration, report, now)
     } else if report.order == assignment.farewell() {
         of_farewell(&assignment, report)
     } else {
@@ -73,11 +80,23 @@ pub fn hear(host: &PhysicalHost, id: &str, report: &Report, now: Timestamp) -> H
     }
 }
 
-fn of_work(host: &PhysicalHost, assignment: &Assignment, report: &Report, now: Timestamp) -> Heard {
+fn of_work(
+    host: &PhysicalHost,
+    assignment: &Assignment,
+    configuration: Option<&HostBootConfiguration>,
+    report: &Report,
+    now: Timestamp,
+) -> Heard {
     match (&report.state, assignment.work) {
         (State::Running(_) | State::Failed(_), _) if is_over(host, assignment) => Heard::Late,
         (State::Running(progress), _) => Heard::Goes(Said::running(assignment, progress, now)),
         (State::Failed(failure), _) => Heard::Failed(Said::failed(assignment, failure, now)),
+        // It was told to compare the image.
+        (State::Done(Outcome::Installed(installed)), Work::Install)
+            if !installed.verified && is_to_be_verified(host, configuration) =>
+        {
+            Heard::Nonsense
+        }
         (State::Done(Outcome::Installed(installed)), Work::Install) => {
             Heard::Installed(Said::installed(assignment, installed, now))
         }

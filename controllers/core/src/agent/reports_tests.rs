@@ -11,7 +11,7 @@ fn heard(marks: &[(&str, &str)], report: &Value) -> String {
     spec["boot"] = json!({"install": {"image": "http://x/y.qcow2"}});
     let host = with_annotations(host(spec, json!(null)), marks);
     let report: Report = serde_json::from_value(report.clone()).unwrap();
-    match hear(&host, "c", &report, at(200)) {
+    match hear(&host, "c", None, &report, at(200)) {
         Heard::Goes(said) => format!("goes: {said}"),
         Heard::Installed(said) => format!("installed: {said}"),
         Heard::Failed(said) => format!("failed: {said}"),
@@ -65,9 +65,43 @@ fn a_report_counts_for_the_order_that_it_is_about() {
     }
 }
 
+#[test]
+fn an_image_that_was_to_be_compared_and_was_not_is_not_installed() {
+    let configuration = |digest: &Value| -> HostBootConfiguration {
+        serde_json::from_value(json!({
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "HostBootConfiguration",
+            "metadata": {"name": "h", "generation": 1}, "spec": {"hostRef": {"name": "h"}},
+            "status": {"state": "Ready", "observedGeneration": 1, "artifacts": [{"name": "image", "digest": digest}]},
+        }))
+        .unwrap()
+    };
+    let of_image = configuration(&json!("sha256:00ff"));
+    let without = configuration(&json!(null));
+    for (checksum, found, verified, counts) in [
+        (json!(null), Some(&of_image), true, true),
+        (json!(null), Some(&of_image), false, false),
+        (json!("00ff"), Some(&of_image), false, false),
+        // It is told to compare by what was found; where that is not known, by what people asked for.
+        (json!("00ff"), None, false, false),
+        (json!("00ff"), None, true, true),
+        (json!(null), Some(&without), false, true),
+        (json!(null), None, false, true),
+    ] {
+        let mut spec = held();
+        spec["boot"] = json!({"install": {"image": "http://x/y.qcow2", "checksum": checksum}});
+        let host = with_annotations(host(spec, json!(null)), &[(BOOTING, "c 100 on installed")]);
+        let report = json!({"order": "install-100-1", "state": "done",
+            "installed": {"disk": "/dev/vda", "written": 7, "verified": verified}});
+        let report: Report = serde_json::from_value(report).unwrap();
+        let heard = hear(&host, "c", found, &report, at(200));
+        let expected = if counts { matches!(heard, Heard::Installed(_)) } else { heard == Heard::Nonsense };
+        assert!(expected, "{checksum} {found:?} {verified}: {heard:?}");
+    }
+}
+
 /// What follows from a report on an errand. `id` is the one that the agent's URL is of.
 fn on_errand(host: &PhysicalHost, id: &str, report: Value) -> String {
-    match hear(host, id, &serde_json::from_value(report).unwrap(), at(200)) {
+    match hear(host, id, None, &serde_json::from_value(report).unwrap(), at(200)) {
         Heard::Goes(said) => format!("goes: {said}"),
         Heard::Failed(said) => format!("failed: {said}"),
         Heard::Inspected(inventory) => format!("inspected: {} disks", inventory.disks.len()),
