@@ -98,6 +98,11 @@ async fn by_itself(
 ) -> Result<Manager> {
     let manifests = workspace::root().join("config/boot");
     plane.kubectl(&["apply", "-k", &manifests.to_string_lossy()]).await?.success()?;
+    let daemon_set = std::fs::read_to_string(manifests.join("daemonset.yaml"))?;
+    let words: Vec<_> = daemon_set.split_whitespace().collect();
+    let given =
+        ["capabilities:", "drop:", "-", "ALL", "add:", "-", "NET_BIND_SERVICE", "terminationMessagePolicy:"];
+    ensure!(words.windows(given.len()).any(|found| found == given), "the DaemonSet gives other capabilities");
     let cache = lab.directory().join("cache");
     std::fs::create_dir(&cache).context("a directory for a cache")?;
     let more = ["--boot-only".to_owned(), format!("--artifact-cache-dir={}", cache.display())];
