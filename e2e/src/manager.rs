@@ -47,6 +47,8 @@ pub struct Options {
     pub flags: Vec<String>,
     /// Further variables.
     pub variables: Vec<(String, String)>,
+    /// A program with its arguments that becomes the manager, which it is told behind them; none if empty.
+    pub through: Vec<String>,
 }
 
 impl Default for Options {
@@ -61,6 +63,7 @@ impl Default for Options {
             boot_bind: Ipv4Addr::LOCALHOST,
             flags: Vec::new(),
             variables: Vec::new(),
+            through: Vec::new(),
         }
     }
 }
@@ -178,7 +181,10 @@ impl Manager {
 /// The program in an environment of its own: what a developer has exported for
 /// another manager must not steer this one.
 fn command(options: &Options) -> Command {
-    let mut command = Command::new(&options.name, &options.program);
+    let mut command = match options.through.split_first() {
+        Some((first, rest)) => Command::new(&options.name, first).args(rest).arg(&options.program),
+        None => Command::new(&options.name, &options.program),
+    };
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("BESKAR7_") {
             command = command.env_remove(name);

@@ -75,11 +75,18 @@ report() {
 mkdir -p /tmp /mnt
 if [ -n "$url" ]; then
   for name in meta-data user-data; do
-    if problem=$(wget -q -O "/tmp/$name.part" "${url%/}/$name" 2>&1); then
-      mv "/tmp/$name.part" "/tmp/$name"
-    else
-      say "failed: $problem"
-    fi
+    while ! problem=$(wget -q -O "/tmp/$name.part" "${url%/}/$name" 2>&1); do
+      rm -f "/tmp/$name.part"
+      # Who has it not now is asked again, as cloud-init does.
+      case $problem in
+        *" 503 "*) sleep 1 ;;
+        *)
+          say "failed: $problem"
+          break
+          ;;
+      esac
+    done
+    [ ! -f "/tmp/$name.part" ] || mv "/tmp/$name.part" "/tmp/$name"
     report "$name" "/tmp/$name"
   done
 else

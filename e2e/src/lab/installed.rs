@@ -36,6 +36,7 @@ pub struct Installed {
     pub ip: PathBuf,
     pub unshare: PathBuf,
     pub nsenter: PathBuf,
+    pub setpriv: PathBuf,
     pub dnsmasq: PathBuf,
     /// iPXE as a UEFI program that uses the firmware's own driver.
     pub snponly: PathBuf,
@@ -58,6 +59,7 @@ impl Installed {
             ip: program("ip", "iproute2")?,
             unshare: program("unshare", "util-linux")?,
             nsenter: program("nsenter", "util-linux")?,
+            setpriv: program("setpriv", "util-linux")?,
             dnsmasq: program("dnsmasq", "dnsmasq-base")?,
             snponly: file("/usr/lib/ipxe/snponly.efi", "ipxe")?,
             undionly: file("/usr/lib/ipxe/undionly.kpxe", "ipxe")?,

@@ -47,14 +47,22 @@ impl Disks {
         let directory = tempfile::Builder::new().prefix("beskar7-disks-").tempdir()?;
         let disk = |serial| Disk::empty(&directory.path().join(serial), LENGTH, serial);
         let (other, chosen) = (disk(OTHER)?, disk(CHOSEN)?);
-        fill(&other, 7)?;
-        fill(&chosen, 8)?;
+        let mut disks = Self { other, chosen, before: String::new(), directory };
+        disks.refill(tools).await?;
+        Ok(disks)
+    }
+
+    /// Makes both so again, while their machine is off.
+    pub async fn refill(&mut self, tools: &Tools) -> Result<()> {
+        let other = self.other.path();
+        fill(&self.other, 7)?;
+        fill(&self.chosen, 8)?;
         let file = iso::File { path: "letters", content: Bytes::from_static(b"of somebody") };
-        File::options().write(true).open(other.path())?.write_all_at(&iso::iso("used", &[file])?, USED)?;
+        File::options().write(true).open(other)?.write_all_at(&iso::iso("used", &[file])?, USED)?;
         let sgdisk = Command::new("sgdisk", &tools.sgdisk).arg(format!("--new=1:{}:+8M", USED / 512));
-        sgdisk.arg(other.path()).run(AT_ONCE).await?.success()?;
-        let before = sha256(&fs::read(other.path())?);
-        Ok(Self { other, chosen, before, directory })
+        sgdisk.arg(other).run(AT_ONCE).await?.success()?;
+        self.before = sha256(&fs::read(other)?);
+        Ok(())
     }
 
     /// Both, in the order in which firmware tries them: the one that is meant comes last.
@@ -91,6 +99,12 @@ impl Disks {
     pub fn are_zero(&self) -> Result<bool> {
         let read = |disk: &Disk| fs::read(disk.path()).context("reading a disk");
         Ok(read(&self.other)?.iter().chain(&read(&self.chosen)?).all(|byte| *byte == 0))
+    }
+
+    /// Whether these words stand anywhere on the one that is meant, in a partition or not.
+    pub fn chosen_has(&self, words: &str) -> Result<bool> {
+        let bytes = fs::read(self.chosen.path()).context("reading a disk")?;
+        Ok(bytes.windows(words.len()).any(|window| window == words.as_bytes()))
     }
 
     fn at(&self, name: &str) -> PathBuf {

@@ -94,6 +94,24 @@ impl Site {
         Ok(site)
     }
 
+    /// Before the free machine goes through it once more: its disks were in use again, and nothing is known to have been done
+    /// to it.
+    pub async fn begin_anew(&mut self, tools: &Tools) -> Result<()> {
+        self.disks.refill(tools).await?;
+        self.plane.kubectl(&["-n", HOSTS, "delete", "events", "--all"]).await?.success()?;
+        self.racks.bmc(self.host()?)?.with(|bmc, _| bmc.machine.clear_log());
+        Ok(())
+    }
+
+    /// What was done to the machine by its BMC since.
+    pub fn done(&self) -> Result<Vec<Action>> {
+        let is_done = |action: &Action| !matches!(action, Action::LoggedIn);
+        Ok(self.racks.bmc(self.host()?)?.with(|bmc, _| {
+            let all = bmc.machine.log().entries().map(|entry| entry.action.clone());
+            all.filter(is_done).collect()
+        }))
+    }
+
     /// What the agent saw is what the machine is made of.
     async fn has_been_seen_as_it_is(&self) -> Result<()> {
         let all: Api<HardwareData> = Api::namespaced(self.client.clone(), HOSTS);
@@ -144,9 +162,7 @@ impl Site {
         let told = host.status.unwrap_or_default().conditions;
         ensure!(told.iter().any(|told| told.reason == "CalledHome"), "{told:?}");
         let name = self.host()?;
-        let starts = self.racks.bmc(name)?.with(|bmc, _| {
-            bmc.machine.log().entries().filter(|entry| matches!(entry.action, Action::PoweredOn)).count()
-        });
+        let starts = self.done()?.iter().filter(|action| matches!(action, Action::PoweredOn)).count();
         ensure!(starts == 1, "it was powered on {starts} times");
         let events = self.plane.kubectl(&["-n", HOSTS, "describe", "physicalhost", name]).await?.success()?;
         for reason in ["AgentAsked", "InstallationBegan", "ImageInstalled", "CalledHome"] {

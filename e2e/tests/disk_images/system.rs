@@ -30,6 +30,14 @@ pub async fn qcow2(tools: &Tools, image: &Path) -> Result<Vec<u8>> {
     Ok(std::fs::read(packed)?)
 }
 
+/// What `md5sum` writes about a file of this name with these bytes.
+pub async fn md5_file(tools: &Tools, name: &str, bytes: &[u8]) -> Result<Vec<u8>> {
+    let folder = tempfile::tempdir()?;
+    std::fs::write(folder.path().join(name), bytes)?;
+    let md5sum = Command::new("md5sum", &tools.isos.installed().md5sum).arg(name);
+    Ok(md5sum.current_dir(folder.path()).run(CONVERTED_WITHIN).await?.success()?.into_bytes())
+}
+
 /// Waits until it has called home, from a partition of the disk that it was written to, with this configuration.
 pub async fn calls_home(vm: &Vm, user_data: &str) -> Result<()> {
     let console = vm.console().await;

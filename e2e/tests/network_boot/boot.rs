@@ -95,6 +95,7 @@ pub async fn starts_from_disk(console: &Console) -> Result<()> {
     Ok(())
 }
 
-fn sha256(text: &str) -> String {
+/// The SHA-256 of a text, in hex.
+pub fn sha256(text: &str) -> String {
     digest(&SHA256, text.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
