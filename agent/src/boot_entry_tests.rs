@@ -6,7 +6,7 @@ use crate::{
     testing::{
         Memory, has,
         images::{MIB, ROOT, gpt, usual},
-        run, skipped,
+        run,
     },
 };
 
@@ -140,7 +140,7 @@ fn made_by_others(place: &Path, bits: &str, mebibytes: usize, files: &[&str]) ->
 #[test]
 fn the_best_loader_is_found_in_what_others_make() {
     if !has("mkfs.vfat") || !has("mcopy") {
-        return skipped(
+        return beskar7_skipped::skipped(
             "the_best_loader_is_found_in_what_others_make",
             "mkfs.vfat or mtools is not installed",
         );

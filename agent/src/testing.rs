@@ -34,12 +34,6 @@ pub fn has(program: &str) -> bool {
     places.iter().any(|place| place.join(program).exists())
 }
 
-/// Says why a test was left out.
-#[expect(clippy::print_stderr, reason = "whoever runs the tests has to know")]
-pub fn skipped(test: &str, why: &str) {
-    eprintln!("skipped: {test} ({why})");
-}
-
 /// Runs a program in a directory, and gives what it says.
 pub fn run(place: &Path, line: &[&str]) -> String {
     let paths = std::env::var("PATH").unwrap_or_default();

@@ -71,3 +71,6 @@ fn patient<A>(server: Server<SocketAddr, A>) -> Server<SocketAddr, A> {
 #[cfg(test)]
 #[path = "server_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod wire_tests;

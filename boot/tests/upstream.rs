@@ -6,7 +6,6 @@
     clippy::cast_possible_truncation,
     reason = "a test may panic"
 )]
-#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 #[path = "upstream/cache.rs"]
 mod cache;

@@ -42,12 +42,11 @@ pub struct Isos {
 impl Isos {
     /// Where they are made, shared with the other tests of this process. None where a package is missing: then it
     /// has said that `test` is skipped, and why.
-    #[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
     pub fn shared(test: &str) -> Result<Option<Arc<Self>>> {
         let installed = match Installed::find() {
             Ok(installed) => installed,
             Err(missing) => {
-                eprintln!("skipped: {test} ({missing})");
+                beskar7_skipped::skipped(test, missing);
                 return Ok(None);
             }
         };

@@ -2,7 +2,7 @@
 //! agent has written starts and calls home. And a machine that nobody knows, which the same agent inspects.
 //!
 //! `BESKAR7_AGENT` names the agent's static program; `make agent-vms` builds it, and runs all of these.
-#![allow(clippy::print_stderr, reason = "a test that is skipped says so, and how long a machine took")]
+#![allow(clippy::print_stderr, reason = "a test says how long a machine took")]
 
 #[path = "disk_images/by_virtual_media.rs"]
 mod by_virtual_media;

@@ -1,7 +1,7 @@
 //! Configuration volumes, read by other people's software: every file is found by its name in every tree.
 //!
 //! The programs are looked for on this machine; a test whose program is absent says so and ends.
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says what it skips")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -23,7 +23,7 @@ fn run<A: AsRef<OsStr>>(
 ) -> Result<Option<String>> {
     let ended = match Command::new(program).args(arguments).output() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            eprintln!("skipped: {test} ({program} is not on this machine)");
+            beskar7_skipped::skipped(test, format!("{program} is not on this machine"));
             return Ok(None);
         }
         ended => ended.with_context(|| format!("running {program}"))?,

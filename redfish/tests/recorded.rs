@@ -2,7 +2,7 @@
 //!
 //! The trees are not part of this repository. They are looked for in `$BESKAR7_REDFISH_TREES`, else in a folder
 //! `redfish-trees` near the workspace; where they are absent these tests say so and end.
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says what it skips")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "recorded/server.rs"]
 mod server;

@@ -2,7 +2,7 @@
 //!
 //! `BESKAR7_AGENT` names its static program; `make agent-vms` builds it, and runs all of these.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests may panic")]
-#![allow(clippy::print_stderr, reason = "a test that is skipped says so, and how long a machine took")]
+#![allow(clippy::print_stderr, reason = "a test says how long a machine took")]
 
 #[path = "agent/answer.rs"]
 mod answer;

@@ -7,7 +7,7 @@ use crate::{
     testing::{
         Files, Memory, Told, has, noise,
         qcow2::{Content, made},
-        run, skipped,
+        run,
     },
 };
 
@@ -128,7 +128,7 @@ fn disk() -> Vec<u8> {
 
 fn with_qemu(test: &str, check: impl FnOnce(&Path)) {
     if !has("qemu-img") || !has("qemu-io") {
-        return skipped(test, "qemu-img is not installed");
+        return beskar7_skipped::skipped(test, "qemu-img is not installed");
     }
     let place = tempfile::tempdir().unwrap();
     fs::write(place.path().join("raw"), disk()).unwrap();

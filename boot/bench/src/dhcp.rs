@@ -10,6 +10,7 @@ use beskar7_redfish_bench::figures::{percentile, spread};
 use beskar7_redfish_bench::table::Table;
 use beskar7_redfish_bench::usage::{forget_most_resident, most_resident, processor_time, resident};
 
+use crate::scripts::MEMORY;
 use crate::serve::Ours;
 use crate::serve_network::{address_of, mac_of};
 
@@ -63,9 +64,11 @@ pub fn measure(rounds: usize, table: &mut Table) -> Result<()> {
     table.note(format!("{what}: the server's processor time"), spread(&processor, "s"));
     let most = most_resident(ours.pid())?;
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
-    table.note(
+    table.add(
         format!("{what}: the server's memory"),
+        "≤ 100 MB",
         format!("{:.1} MB at most, {:.1} MB before", megabytes(most), megabytes(before)),
+        most <= MEMORY,
     );
     Ok(())
 }

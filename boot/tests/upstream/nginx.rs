@@ -44,7 +44,7 @@ fn free_port() -> u16 {
 /// Starts it; `None`, and a word about it, where it is not installed.
 async fn start(test: &str) -> Option<Nginx> {
     let Some(program) = program() else {
-        eprintln!("skipped: {test} (nginx is not installed)");
+        beskar7_skipped::skipped(test, "nginx is not installed");
         return None;
     };
     let directory = tempfile::tempdir().unwrap();

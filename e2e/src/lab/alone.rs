@@ -18,7 +18,6 @@ const LIMIT: Duration = Duration::from_secs(1800);
 
 /// Runs the body of a test in a laboratory. `module` is the test's `module_path!()`, `name` its function's name. Where
 /// something is missing, it says that the test is skipped, and why.
-#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 pub fn alone(module: &str, name: &str, body: impl AsyncFnOnce(Lab) -> Result<()>) -> Result<()> {
     let is_inside = std::env::var(VARIABLE).is_ok_and(|test| test == name);
     match Installed::find() {
@@ -28,7 +27,7 @@ pub fn alone(module: &str, name: &str, body: impl AsyncFnOnce(Lab) -> Result<()>
         }
         Ok(installed) => run_again(&installed, module, name),
         Err(impossible) => {
-            eprintln!("skipped: {name} ({impossible})");
+            beskar7_skipped::skipped(name, impossible);
             Ok(())
         }
     }
@@ -48,6 +47,7 @@ fn run_again(installed: &Installed, module: &str, name: &str) -> Result<()> {
     let passed_on = output.stderr.clone();
     let said = output.success()?;
     eprint!("{passed_on}");
+    beskar7_skipped::passed_on(&passed_on);
     // A name that is misspelt would run nothing, and nothing fails.
     ensure!(said.contains("1 passed"), "{path} did not run:\n{said}");
     Ok(())

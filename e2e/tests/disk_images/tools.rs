@@ -22,13 +22,13 @@ impl Tools {
     pub async fn find(test: &str) -> Result<Option<Self>> {
         let Some(isos) = Isos::shared(test)? else { return Ok(None) };
         let Some(agent) = agent::program() else {
-            eprintln!("skipped: {test} (BESKAR7_AGENT names no agent: make agent-vms builds it)");
+            beskar7_skipped::skipped(test, "BESKAR7_AGENT names no agent: make agent-vms builds it");
             return Ok(None);
         };
         let [sgdisk, qemu_img, wipefs] = match programs() {
             Ok(found) => found,
             Err(missing) => {
-                eprintln!("skipped: {test} ({missing})");
+                beskar7_skipped::skipped(test, missing);
                 return Ok(None);
             }
         };

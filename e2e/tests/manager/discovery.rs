@@ -262,9 +262,8 @@ fn is_not_available(reason: &'static str, word: &'static str) -> impl Fn(&Physic
     }
 }
 
-#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn skipped(test: &str) -> Result<()> {
-    eprintln!("skipped: {test} (listening at the port of DHCP clients needs root)");
+    beskar7_skipped::skipped(test, "listening at the port of DHCP clients needs root");
     Ok(())
 }
 

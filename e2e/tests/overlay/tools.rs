@@ -34,7 +34,6 @@ pub struct Tools {
 
 impl Tools {
     /// Finds them; nothing when one is missing, which is said.
-    #[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
     pub fn find(test: &str) -> Option<Self> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         // Those for administrators are not on everybody's path.
@@ -43,7 +42,7 @@ impl Tools {
         let mut programs = BTreeMap::new();
         for (name, package) in NEEDED {
             let Some(found) = directories.iter().map(|at| at.join(name)).find(|at| at.is_file()) else {
-                eprintln!("skipped: {test} ({name} is not there: apt-get install {package})");
+                beskar7_skipped::skipped(test, format!("{name} is not there: apt-get install {package}"));
                 return None;
             };
             programs.insert(name, found);

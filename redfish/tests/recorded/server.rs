@@ -19,7 +19,7 @@ pub fn trees(test: &str) -> Option<PathBuf> {
         .or_else(nearby)
         .filter(|path| path.is_dir());
     if found.is_none() {
-        eprintln!("skipped: {test} (no recorded trees: set BESKAR7_REDFISH_TREES)");
+        beskar7_skipped::skipped(test, "no recorded trees: set BESKAR7_REDFISH_TREES");
     }
     found
 }

@@ -62,7 +62,7 @@ fn a_raw_image_is_installed_on_the_disk_that_is_meant_and_runs() {
 fn a_qcow2_is_installed_and_runs() {
     let test = "a_qcow2_is_installed_and_runs";
     let Some(qemu_img) = program("qemu-img") else {
-        eprintln!("skipped: {test} (no qemu-img: apt-get install qemu-utils)");
+        beskar7_skipped::skipped(test, "no qemu-img: apt-get install qemu-utils");
         return;
     };
     install_and_run(test, Bus::Virtio, ImageFormat::Qcow2, |image| {

@@ -45,7 +45,7 @@ impl Site {
     pub fn new(test: &str) -> Option<Self> {
         let installed = Installed::find(test)?;
         let Some(agent) = std::env::var_os("BESKAR7_AGENT") else {
-            eprintln!("skipped: {test} (BESKAR7_AGENT names no agent: make agent-vms builds it)");
+            beskar7_skipped::skipped(test, "BESKAR7_AGENT names no agent: make agent-vms builds it");
             return None;
         };
         let ramdisk = ramdisk(&installed, Path::new(&agent));

@@ -27,7 +27,7 @@ pub struct System {
 pub fn make(site: &Site, test: &str) -> Option<System> {
     let (Some(busybox), Some(sgdisk)) = (program("busybox"), program("sgdisk").or_else(sgdisk_of_root))
     else {
-        eprintln!("skipped: {test} (no busybox or sgdisk: apt-get install busybox-static gdisk)");
+        beskar7_skipped::skipped(test, "no busybox or sgdisk: apt-get install busybox-static gdisk");
         return None;
     };
     let contents = Contents {

@@ -45,7 +45,10 @@ fn the_table_names_every_size() {
 #[test]
 fn cpio_lists_the_agent_the_nodes_and_the_modules() {
     let Some(cpio) = program("cpio") else {
-        eprintln!("skipped: cpio_lists_the_agent_the_nodes_and_the_modules (no cpio: apt-get install cpio)");
+        beskar7_skipped::skipped(
+            "cpio_lists_the_agent_the_nodes_and_the_modules",
+            "no cpio: apt-get install cpio",
+        );
         return;
     };
     let workshop = Workshop::new();
@@ -84,8 +87,9 @@ fn cpio_lists_the_agent_the_nodes_and_the_modules() {
 #[test]
 fn xorriso_and_mtools_find_every_file_of_the_iso() {
     let (Some(xorriso), Some(mcopy)) = (program("xorriso"), program("mcopy")) else {
-        eprintln!(
-            "skipped: xorriso_and_mtools_find_every_file_of_the_iso (no xorriso or mcopy: apt-get install xorriso mtools)"
+        beskar7_skipped::skipped(
+            "xorriso_and_mtools_find_every_file_of_the_iso",
+            "no xorriso or mcopy: apt-get install xorriso mtools",
         );
         return;
     };

@@ -25,7 +25,7 @@ impl Installed {
         match Self::look() {
             Ok(installed) => Some(installed),
             Err(missing) => {
-                eprintln!("skipped: {test} ({missing})");
+                beskar7_skipped::skipped(test, missing);
                 None
             }
         }
