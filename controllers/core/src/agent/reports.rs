@@ -76,7 +76,10 @@ pub fn hear(host: &PhysicalHost, id: &str, report: &Report, now: Timestamp) -> H
 fn of_work(host: &PhysicalHost, assignment: &Assignment, report: &Report, now: Timestamp) -> Heard {
     match (&report.state, assignment.work) {
         (State::Running(_) | State::Failed(_), _) if is_over(host, assignment) => Heard::Late,
-        (State::Running(progress), _) => Heard::Goes(Said::running(assignment, progress, now)),
+        (State::Running(progress), _) => {
+            let before = Said::of(host, assignment);
+            Heard::Goes(Said::running(assignment, progress, before.as_ref(), now))
+        }
         (State::Failed(failure), _) => Heard::Failed(Said::failed(assignment, failure, now)),
         (State::Done(Outcome::Installed(installed)), Work::Install) => {
             Heard::Installed(Said::installed(assignment, installed, now))
