@@ -86,6 +86,8 @@ pub mod host {
     pub const AGENT_NOT_HEARD: &str = "AgentNotHeard";
     /// The agent said something, and then nothing any more.
     pub const AGENT_SILENT: &str = "AgentSilent";
+    /// The agent goes on talking, and has come no further for too long.
+    pub const AGENT_STUCK: &str = "AgentStuck";
     /// The agent could not install the image, and said why.
     pub const INSTALLATION_FAILED: &str = "InstallationFailed";
     /// The machine went off before its image was installed, again and again.

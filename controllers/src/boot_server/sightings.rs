@@ -46,7 +46,8 @@ struct Seen {
 #[derive(Clone)]
 pub(super) struct Sightings {
     client: Client,
-    written: Arc<Mutex<HashMap<Key, (Seen, Instant)>>>,
+    /// What was written last and when; nothing where that failed.
+    written: Arc<Mutex<HashMap<Key, (Option<Seen>, Instant)>>>,
     turns: Arc<Semaphore>,
     tasks: TaskTracker,
 }
@@ -57,7 +58,8 @@ impl Sightings {
         Self { client, written, turns: Arc::new(Semaphore::new(AT_ONCE)), tasks }
     }
 
-    /// A host asked. It is written in the background; what can't be is written when it asks the next time.
+    /// A host asked. It is written in the background; what can't be is written when it asks again, and no sooner
+    /// than anything else.
     pub(super) fn asked(&self, reservation: &Arc<DHCPReservation>, asked: &Asked) {
         let seen = Seen { architecture: asked.client.architecture, given: asked.given };
         if self.tasks.len() >= MOST_WAITING || !self.is_news(key(reservation.as_ref()), seen) {
@@ -91,7 +93,10 @@ impl Sightings {
             Err(kube::Error::Api(refusal)) if refusal.is_not_found() => {}
             Err(error) => {
                 tracing::debug!(namespace, name, error = causes(&error), "what was seen can't be written");
-                self.written.lock().unwrap_or_else(PoisonError::into_inner).remove(&(namespace, name));
+                let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some((seen, _)) = written.get_mut(&(namespace, name)) {
+                    *seen = None;
+                }
             }
         }
     }
@@ -102,12 +107,12 @@ impl Sightings {
             written.clear();
         }
         let known = written.get(&reservation);
-        let said_lately =
-            known.is_some_and(|(before, at)| at.elapsed() < if *before == seen { AGAIN } else { SOONEST });
+        let said_lately = known
+            .is_some_and(|(before, at)| at.elapsed() < if *before == Some(seen) { AGAIN } else { SOONEST });
         if said_lately {
             return false;
         }
-        written.insert(reservation, (seen, Instant::now()));
+        written.insert(reservation, (Some(seen), Instant::now()));
         true
     }
 }
@@ -119,3 +124,7 @@ pub(super) const fn name(architecture: Architecture) -> &'static str {
         Architecture::Arm64 => "arm64 UEFI",
     }
 }
+
+#[cfg(test)]
+#[path = "sightings_tests.rs"]
+mod tests;

@@ -69,3 +69,7 @@ impl Witness {
         });
     }
 }
+
+#[cfg(test)]
+#[path = "witness_tests.rs"]
+mod tests;

@@ -104,6 +104,9 @@ fn what_cannot_work_is_refused_with_what_to_write() {
             "--agent-iso: \"x.iso\" is not an absolute http or https URL",
         ),
         (&["--agent-iso=http://x/a.iso"], "--agent-iso needs --boot-url"),
+        (&["--inspect=always"], "--inspect=always needs the agent: give --agent-iso"),
+        (&["--inspect=always", "--boot-url=http://b"], "--inspect=always needs the agent"),
+        (&["--inspect=sometimes"], "possible values: on-request, always"),
         (&["--agent-kernel-args=console=ttyS0 pci=\"nomsi"], "a double quote that is not closed"),
         (
             &["--discovery-namespace=Racks"],
@@ -243,4 +246,15 @@ fn the_agent_is_where_the_flags_say() {
     let agent = ok(&["--agent-kernel-args=console=ttyS1  pci=nomsi"]).agent();
     assert_eq!(agent.arguments, ["console=ttyS1", "pci=nomsi"]);
     assert!(ok(&["--agent-kernel-args="]).agent().arguments.is_empty());
+}
+
+#[test]
+fn every_host_may_be_inspected_where_there_is_an_agent() {
+    assert_eq!(ok(&[]).boot.inspect, Inspect::OnRequest);
+    for agent in
+        [&["--agent-iso=http://x/a.iso"][..], &["--agent-kernel=http://x/k", "--agent-initramfs=http://x/i"]]
+    {
+        let arguments = [&["--inspect=always", "--boot-url=http://b"][..], agent].concat();
+        assert_eq!(ok(&arguments).boot.inspect, Inspect::Always, "{agent:?}");
+    }
 }

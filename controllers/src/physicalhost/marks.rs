@@ -3,6 +3,7 @@
 
 use beskar7_api::{PhysicalHost, annotations, finalizers};
 use beskar7_core::host::{
+    discovery::keeps_last_word,
     errand::Errand,
     hold::{Booting, power_is_the_claims},
     moving::{block, may_unblock},
@@ -73,9 +74,12 @@ impl Marks {
         self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
     }
 
-    /// Its errand is over.
+    /// Its errand is over. What the agent said goes with it, but where that is all that is known.
     pub(super) async fn end_errand(&self, host: &PhysicalHost) -> Result<Written, ReconcileError> {
-        let mut annotations = json!({ annotations::ERRAND: null, annotations::AGENT: null });
+        let mut annotations = match keeps_last_word(host) {
+            true => json!({ annotations::ERRAND: null }),
+            false => json!({ annotations::ERRAND: null, annotations::AGENT: null }),
+        };
         unblock_move(&mut annotations, host);
         self.patch(host, json!({ "metadata": { "annotations": annotations } })).await
     }

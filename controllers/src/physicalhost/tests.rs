@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
-use beskar7_api::PhysicalHost;
-use beskar7_core::host::Pace;
+use beskar7_api::{PhysicalHost, annotations, labels};
+use beskar7_core::host::{Pace, discovery::NOWHERE};
 use kube::{
     Api, Client,
     client::Body,
@@ -96,6 +96,7 @@ impl MockApiServer {
             )
         };
         match asked.split('/').next_back() {
+            Some("h") if !asked.contains("/physicalhosts/") => refusal(404),
             Some("bmc") if self.secret.0 == 200 => self.secret.clone(),
             Some("bmc") => refusal(self.secret.0),
             Some("status") if self.patch == 200 => (200, self.with_status(body)),
@@ -201,6 +202,29 @@ async fn a_host_is_adopted_before_anything_is_done_and_let_go_when_it_was_never_
     deleted.metadata.finalizers.as_mut().unwrap().push("somebody/else".to_owned());
     reconciled(&server, deleted).await.unwrap();
     assert_eq!(server.body("/h")["metadata"]["finalizers"], json!(["somebody/else"]));
+}
+
+#[tokio::test]
+async fn the_last_word_of_an_agent_that_could_not_inspect_outlives_its_errand() {
+    let failed =
+        json!({"claim": "i", "second": 120, "order": "inspect-100-1", "state": "failed", "step": "looking"});
+    for (inspected, keeps) in [(None, true), (Some("1970-01-01T00:02:00Z"), false)] {
+        let mut candidate = host(json!({}));
+        candidate.spec.redfish_connection.address = NOWHERE.to_owned();
+        candidate.spec.inspect = Some(true);
+        candidate.metadata.labels = Some([(labels::DISCOVERED.to_owned(), String::new())].into());
+        let marks =
+            [(annotations::ERRAND, "inspect i 100 on".to_owned()), (annotations::AGENT, failed.to_string())];
+        let inspected = inspected.map(|when| (annotations::INSPECTED, when.to_owned()));
+        let marks = marks.into_iter().chain(inspected).map(|(name, value)| (name.to_owned(), value));
+        candidate.metadata.annotations = Some(marks.collect());
+        let server = MockApiServer::new((404, Value::Null), 200);
+        reconciled(&server, candidate).await.unwrap();
+        let written = server.body(HOST)["metadata"]["annotations"].clone();
+        let written = written.as_object().unwrap();
+        assert_eq!(written.get(annotations::ERRAND), Some(&Value::Null), "{written:?}");
+        assert_eq!(written.contains_key(annotations::AGENT), !keeps, "{written:?}");
+    }
 }
 
 #[tokio::test]

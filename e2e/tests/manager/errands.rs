@@ -4,6 +4,7 @@
 use std::net::Ipv4Addr;
 
 use anyhow::{Context, Result, ensure};
+use beskar7_api::host_boot_configuration::BootConfigurationState;
 use beskar7_api::{
     HardwareData, HostBootConfiguration, HostState, PhysicalHost, annotations, boot::AgentTask,
 };
@@ -21,8 +22,13 @@ use super::site::{FLAGS, Site, name};
 
 /// A site whose hosts start the agent from virtual media.
 async fn site(first: Ipv4Addr, host: &Value) -> Result<Site> {
+    site_with(&[], first, host).await
+}
+
+/// The same, with a manager that is given these flags, too.
+async fn site_with(more: &[&str], first: Ipv4Addr, host: &Value) -> Result<Site> {
     let iso = format!("--agent-iso={}/agent.iso", images::serve().await?);
-    let flags: Vec<&str> = FLAGS.into_iter().chain([iso.as_str()]).collect();
+    let flags: Vec<&str> = FLAGS.into_iter().chain([iso.as_str()]).chain(more.iter().copied()).collect();
     Site::open_serving(&flags, first, 1, |_| host.clone()).await
 }
 
@@ -121,6 +127,43 @@ async fn a_host_is_inspected_by_the_agent_before_it_is_available() -> Result<()>
     ensure!(agent.ask_for_order().await?.0 == StatusCode::NOT_FOUND, "its agent is a stranger by now");
     until_event(&site, "InspectionBegan", "looks at the machine").await?;
     ensure!(!site.everything().await?.contains(agent.secret()?), "a capability is told to everybody");
+    site.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_boot_configuration_is_created_for_servers_in_the_initial_state_as_for_a_claim() -> Result<()> {
+    let site = site(Ipv4Addr::new(127, 88, 1, 1), &json!({})).await?;
+    patch_host(&site.client, &name(0), &json!({"spec": {"inspect": true}})).await?;
+    let host = until_in(&site, HostState::Inspecting).await?;
+    ensure!(host.spec.consumer_ref.is_none() && host.spec.claim_id.is_none(), "{:?}", host.spec);
+    let made: Api<HostBootConfiguration> = Api::namespaced(site.client.clone(), HOSTS);
+    let ready = wait::until("a boot configuration that is ready", LIMIT * 2, || async {
+        let found = made.get_opt(&name(0)).await?;
+        let state = found.as_ref().and_then(|found| found.status.as_ref()?.state);
+        Ok(match found {
+            Some(found) if state == Some(BootConfigurationState::Ready) => Seen::Done(found),
+            other => Seen::NotYet(format!("{:?}", other.map(|other| other.status))),
+        })
+    });
+    let ready = ready.await?;
+    ensure!(ready.spec.task == Some(AgentTask::Inspect), "{:?}", ready.spec);
+    ensure!(ready.spec.host_ref.name == name(0), "{:?}", ready.spec);
+    let owners = ready.metadata.owner_references.unwrap_or_default();
+    let is_the_hosts = owners.iter().any(|owner| Some(&owner.uid) == host.metadata.uid.as_ref());
+    ensure!(owners.len() == 1 && is_the_hosts, "{owners:?}");
+    site.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_inspect_always_a_host_that_says_nothing_of_it_is_inspected_and_one_that_refuses_is_not()
+-> Result<()> {
+    let refuses = json!({"spec": {"inspect": false}});
+    let site = site_with(&["--inspect=always"], Ipv4Addr::new(127, 88, 2, 1), &refuses).await?;
+    ensure!(!marked(&site.host(0).await?, annotations::ERRAND), "it is Available, as it refuses");
+    patch_host(&site.client, &name(0), &json!({"spec": {"inspect": null}})).await?;
+    let host = until_in(&site, HostState::Inspecting).await?;
+    ensure!(host.spec.inspect.is_none(), "{:?}", host.spec);
+    next_agent(&site, "inspect").await?;
     site.close().await
 }
 

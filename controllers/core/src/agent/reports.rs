@@ -89,7 +89,10 @@ fn of_work(
 ) -> Heard {
     match (&report.state, assignment.work) {
         (State::Running(_) | State::Failed(_), _) if is_over(host, assignment) => Heard::Late,
-        (State::Running(progress), _) => Heard::Goes(Said::running(assignment, progress, now)),
+        (State::Running(progress), _) => {
+            let before = Said::of(host, assignment);
+            Heard::Goes(Said::running(assignment, progress, before.as_ref(), now))
+        }
         (State::Failed(failure), _) => Heard::Failed(Said::failed(assignment, failure, now)),
         // It was told to compare the image.
         (State::Done(Outcome::Installed(installed)), Work::Install)

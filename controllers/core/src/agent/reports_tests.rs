@@ -116,6 +116,31 @@ fn on_errand(host: &PhysicalHost, id: &str, report: Value) -> String {
 }
 
 #[test]
+fn an_agent_that_says_the_same_again_came_no_further_since_it_said_so_first() {
+    use beskar7_api::annotations::AGENT;
+    let since = |said: &str, done: u64| {
+        let mut spec = held();
+        spec["boot"] = json!({"install": {"image": "http://x/y.qcow2"}});
+        let marks = [(BOOTING, "c 100 on installed"), (AGENT, said)];
+        let host = with_annotations(host(spec, json!(null)), &marks);
+        let report = json!({"order": "install-100-1", "state": "running", "step": "writing", "done": done});
+        match hear(&host, "c", &serde_json::from_value(report).unwrap(), at(200)) {
+            Heard::Goes(said) => {
+                serde_json::from_str::<Value>(&said.to_annotation()).unwrap()["since"].clone()
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let before = |order: &str| {
+        json!({"claim": "c", "second": 170, "order": order, "state": "running", "step": "writing", "done": 7, "since": 140})
+            .to_string()
+    };
+    assert_eq!(since(&before("install-100-1"), 7), json!(140));
+    assert_eq!(since(&before("install-100-1"), 8), json!(200));
+    assert_eq!(since(&before("install-90-1"), 7), json!(200), "it was begun anew");
+}
+
+#[test]
 fn what_an_agent_saw_counts_for_the_errand_that_it_is_on() {
     let seen = json!({"order": "inspect-100-1", "state": "done", "inspected": {"disks": [{}, {}]}});
     let running = json!({"order": "inspect-100-1", "state": "running", "step": "listening"});

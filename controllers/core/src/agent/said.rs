@@ -5,12 +5,15 @@
 
 use std::{fmt, time::Duration};
 
-use beskar7_agent_protocol::report::{Failure, Installed, Progress};
+use beskar7_agent_protocol::{
+    order::Thoroughness,
+    report::{Failure, Installed, Progress},
+};
 use beskar7_api::{PhysicalHost, annotations};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::assignment::Assignment;
+use super::assignment::{Assignment, Work};
 use crate::host::hold::annotation;
 
 /// So many characters of a step's name are kept.
@@ -19,6 +22,15 @@ const LONGEST_STEP: usize = 64;
 const LONGEST_DISK: usize = 128;
 /// So many of what it says.
 const LONGEST_MESSAGE: usize = 1024;
+
+/// An agent that works comes further in so long: what it reads and writes at once takes seconds, and minutes where
+/// something is slow.
+const STANDS: Duration = Duration::from_secs(30 * 60);
+/// A disk that erases itself says nothing, or little, until it is done. Large ones tell that it takes them more than a
+/// day, and their agent gives up such a one by itself after twice what it told.
+const ERASES_ITSELF: Duration = Duration::from_secs(72 * 60 * 60);
+/// What the agent calls the step in which an NVMe disk tells how far it is with erasing itself. Some do so in few parts.
+const SANITIZING: &str = "erasing";
 
 /// What the agent said last.
 #[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
@@ -36,6 +48,9 @@ pub struct Said {
     done: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     total: Option<u64>,
+    /// Since when it is exactly so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    since: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }
@@ -67,19 +82,29 @@ impl Said {
             disk: None,
             done: None,
             total: None,
+            since: None,
             message: None,
         }
     }
 
-    pub(super) fn running(assignment: &Assignment, progress: &Progress, now: Timestamp) -> Self {
-        Self {
+    /// How far it is, and since when it is no further than `before`: an agent whose disk hangs goes on talking.
+    pub(super) fn running(
+        assignment: &Assignment,
+        progress: &Progress,
+        before: Option<&Self>,
+        now: Timestamp,
+    ) -> Self {
+        let running = Self {
             state: Stage::Running,
             step: Some(short(&progress.step, LONGEST_STEP)),
             disk: progress.disk.as_deref().map(|disk| short(disk, LONGEST_DISK)),
             done: progress.done,
             total: progress.total,
             ..Self::asked(assignment, now)
-        }
+        };
+        let is_no_further = |before: &&Self| !running.is_news_after(before) && running.done == before.done;
+        let since = before.filter(is_no_further).map(|before| before.since.unwrap_or(before.second));
+        Self { since: Some(since.unwrap_or(running.second)), ..running }
     }
 
     pub(super) fn installed(assignment: &Assignment, installed: &Installed, now: Timestamp) -> Self {
@@ -104,8 +129,13 @@ impl Said {
     /// What stands on a host, if it is about the order that its machine was armed for last.
     #[must_use]
     pub fn of(host: &PhysicalHost, assignment: &Assignment) -> Option<Self> {
-        let said: Self = serde_json::from_str(annotation(host, annotations::AGENT)?).ok()?;
-        said.is_of(assignment).then_some(said)
+        Self::last(host).filter(|said| said.is_of(assignment))
+    }
+
+    /// What stands on a host, whatever it is about.
+    #[must_use]
+    pub fn last(host: &PhysicalHost) -> Option<Self> {
+        serde_json::from_str(annotation(host, annotations::AGENT)?).ok()
     }
 
     /// What the agent that this was said by was started for, where its machine is still the one that was armed for it.
@@ -136,6 +166,26 @@ impl Said {
     pub fn is_older_than(&self, time: Duration, now: Timestamp) -> bool {
         u64::try_from(now.as_second().saturating_sub(self.second))
             .is_ok_and(|waited| waited >= time.as_secs())
+    }
+
+    /// Since when it has come no further, where that is too long for what it does.
+    #[must_use]
+    pub fn stuck_since(&self, work: Work, now: Timestamp) -> Option<Timestamp> {
+        let since = Timestamp::from_second(self.since?).ok().filter(|_| self.state == Stage::Running)?;
+        let stands = Duration::try_from(now.duration_since(since)).ok()?;
+        (stands >= self.may_stand_for(work)).then_some(since)
+    }
+
+    /// For how long it may come no further.
+    #[must_use]
+    pub fn may_stand_for(&self, work: Work) -> Duration {
+        let erases_itself = self.done.is_none() || self.step.as_deref() == Some(SANITIZING);
+        match work {
+            Work::Clean(Thoroughness::Full) if erases_itself => ERASES_ITSELF,
+            Work::Clean(Thoroughness::Full | Thoroughness::Metadata) | Work::Install | Work::Inspect => {
+                STANDS
+            }
+        }
     }
 
     /// As it stands on its host.
@@ -201,18 +251,22 @@ mod tests {
         assignment("c 100 try-2 on installed")
     }
 
+    fn running(progress: &Progress, second: i64) -> Said {
+        Said::running(&booting(), progress, None, at(second))
+    }
+
     fn progress(step: &str, done: Option<u64>, total: Option<u64>) -> Progress {
         Progress { step: step.to_owned(), disk: Some("/dev/vda".to_owned()), done, total }
     }
 
     #[test]
     fn what_was_said_is_read_again_for_its_order_and_no_other() {
-        let said = Said::running(&booting(), &progress("writing", Some(5), Some(9)), at(120));
+        let said = running(&progress("writing", Some(5), Some(9)), 120);
         let text = said.to_annotation();
         assert_eq!(
             serde_json::from_str::<serde_json::Value>(&text).unwrap(),
             json!({"claim": "c", "second": 120, "order": "install-100-2", "state": "running", "step": "writing",
-                   "disk": "/dev/vda", "done": 5, "total": 9})
+                   "disk": "/dev/vda", "done": 5, "total": 9, "since": 120})
         );
         let host = with_annotations(host(json!({}), json!(null)), &[(annotations::AGENT, &text)]);
         assert_eq!(Said::of(&host, &booting()), Some(said));
@@ -227,8 +281,7 @@ mod tests {
 
     #[test]
     fn people_read_how_far_it_is() {
-        let running =
-            |done, total| Said::running(&booting(), &progress("writing", done, total), at(1)).to_string();
+        let running = |done, total| running(&progress("writing", done, total), 1).to_string();
         for (done, total, expected) in [
             (Some(41), Some(100), "writing /dev/vda, 41 %"),
             (Some(u64::MAX), Some(u64::MAX), "writing /dev/vda, 100 %"),
@@ -254,10 +307,59 @@ mod tests {
 
     #[test]
     fn only_bytes_are_no_news() {
-        let of = |step: &str, done| Said::running(&booting(), &progress(step, Some(done), None), at(1));
+        let of = |step: &str, done| running(&progress(step, Some(done), None), 1);
         assert!(!of("writing", 2).is_news_after(&of("writing", 1)));
         assert!(of("verifying", 1).is_news_after(&of("writing", 1)));
         assert!(of("writing", 1).is_news_after(&Said::asked(&booting(), at(1))));
+    }
+
+    #[test]
+    fn since_when_it_comes_no_further_is_kept_until_it_does() {
+        let writing = running(&progress("writing", Some(5), Some(9)), 100);
+        let mut of_an_older_manager = writing.clone();
+        of_an_older_manager.since = None;
+        let asked = Said::asked(&booting(), at(100));
+        for (before, step, done, expected) in [
+            (Some(&writing), "writing", Some(5), 100),
+            (Some(&writing), "writing", Some(6), 130),
+            (Some(&writing), "writing", None, 130),
+            (Some(&writing), "verifying", Some(5), 130),
+            (Some(&of_an_older_manager), "writing", Some(5), 100),
+            (Some(&asked), "writing", Some(5), 130),
+            (None, "writing", Some(5), 130),
+        ] {
+            let said = Said::running(&booting(), &progress(step, done, Some(9)), before, at(130));
+            assert_eq!((said.since, said.second), (Some(expected), 130), "{before:?} {step} {done:?}");
+        }
+        let other_disk = Progress { disk: None, ..progress("writing", Some(5), Some(9)) };
+        assert_eq!(Said::running(&booting(), &other_disk, Some(&writing), at(130)).since, Some(130));
+    }
+
+    #[test]
+    fn who_comes_no_further_is_stuck_when_that_takes_too_long_for_what_he_does() {
+        let (full, metadata) = (Work::Clean(Thoroughness::Full), Work::Clean(Thoroughness::Metadata));
+        let (half_an_hour, days) = (30 * 60, 72 * 60 * 60);
+        for (work, step, done, limit) in [
+            (Work::Install, "writing", Some(5), half_an_hour),
+            (Work::Install, "fetching", None, half_an_hour),
+            (Work::Inspect, "inspecting", None, half_an_hour),
+            (metadata, "wiping signatures", None, half_an_hour),
+            (full, "overwriting", Some(5), half_an_hour),
+            (full, "discarding", Some(5), half_an_hour),
+            // Such a disk has a limit of its own.
+            (full, "ATA secure erase", None, days),
+            (full, "NVMe format", None, days),
+            (full, "erasing", Some(5), days),
+        ] {
+            let said = running(&progress(step, done, None), 1000);
+            for (second, expected) in [(500, None), (999 + limit, None), (1000 + limit, Some(at(1000)))] {
+                assert_eq!(said.stuck_since(work, at(second)), expected, "{work:?} {step} {second}");
+            }
+        }
+        let failure = Failure { step: "writing".into(), disk: None, message: "why".into() };
+        for ended in [Said::asked(&booting(), at(0)), Said::failed(&booting(), &failure, at(0))] {
+            assert_eq!(ended.stuck_since(Work::Install, at(999_999)), None, "{ended:?}");
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ use super::{
     contact::Trouble,
     errand::{Errand, Purpose, wants_inspection},
     hold::{Hold, annotation},
+    installing::last_word,
     moving::BLOCKED,
     plan::{Plan, has_passed},
 };
@@ -130,9 +131,12 @@ pub(super) fn without_bmc(host: &PhysicalHost, now: Timestamp, patience: Duratio
         return Plan::CloseErrand;
     }
     let is_over = booting.is_over(now, patience);
-    let assignment = Assignment { work: errand.purpose.work(), booting };
-    let works = Said::of(host, &assignment)
-        .is_some_and(|said| said.stage() != Stage::Failed && !said.is_older_than(SILENT, now));
+    let work = errand.purpose.work();
+    let works = Said::of(host, &Assignment { work, booting }).is_some_and(|said| {
+        said.stage() != Stage::Failed
+            && !said.is_older_than(SILENT, now)
+            && said.stuck_since(work, now).is_none()
+    });
     if is_over && !works { Plan::CloseErrand } else { Plan::ServeAgent(errand) }
 }
 
@@ -146,15 +150,32 @@ pub(super) fn nowhere() -> Finding {
 }
 
 /// What a cordoned candidate says of itself beside why it is cordoned.
-pub(super) fn known_of(host: &PhysicalHost) -> &'static str {
-    if annotation(host, annotations::INSPECTED).is_some() {
+pub(super) fn known_of(host: &PhysicalHost) -> String {
+    let known = if annotation(host, annotations::INSPECTED).is_some() {
         "What it is made of is in status.hardwareDetails, and in its HardwareData"
     } else if wants_inspection(host, false) {
-        "It was not inspected: its agent did not come, or could not say within --boot-timeout what it is made of; the \
-         manager's log has what it said. It is tried again when the machine asks again for something to boot"
+        let again = "It is tried again when the machine asks again for something to boot";
+        return match Said::last(host) {
+            Some(said) => format!(
+                "It was not inspected: its agent could not say within --boot-timeout what it is made of. {again}{}",
+                last_word(Some(&said))
+            ),
+            None => format!(
+                "It was not inspected: its agent did not come within --boot-timeout, or what it saw was taken back. \
+                 {again}"
+            ),
+        };
     } else {
         "It is left alone: spec.inspect says so"
-    }
+    };
+    known.to_owned()
+}
+
+/// Whether what the agent said stays when the errand of a host is closed: it could not say what the machine is made of, and
+/// its last word is all that people can go by.
+#[must_use]
+pub fn keeps_last_word(host: &PhysicalHost) -> bool {
+    is_candidate(host) && wants_inspection(host, false)
 }
 
 /// The BMC that a discovered host was given is in another machine than the agent saw.

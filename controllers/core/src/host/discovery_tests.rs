@@ -93,6 +93,9 @@ fn a_machine_is_written_down_cordoned_without_a_bmc_and_on_its_errand() {
 #[test]
 fn a_machine_whose_bmc_nobody_knows_is_served_until_it_was_inspected_or_not_heard() {
     let (running, failed) = (said("running", 650), said("failed", 650));
+    let mut stuck: Value = serde_json::from_str(&said("running", 2400)).unwrap();
+    stuck["since"] = json!(650);
+    let stuck = stuck.to_string();
     let serve = "ServeAgent inspect i 100 on";
     for (spec, marks, second, expected) in [
         (json!({}), vec![(ERRAND, ARMED)], 100, serve),
@@ -101,6 +104,9 @@ fn a_machine_whose_bmc_nobody_knows_is_served_until_it_was_inspected_or_not_hear
         // It works, and is only slow.
         (json!({}), vec![(ERRAND, ARMED), (AGENT, &running)], 700, serve),
         (json!({}), vec![(ERRAND, ARMED), (AGENT, &running)], 950, "CloseErrand"),
+        // It talks, and comes no further.
+        (json!({}), vec![(ERRAND, ARMED), (AGENT, &stuck)], 2449, serve),
+        (json!({}), vec![(ERRAND, ARMED), (AGENT, &stuck)], 2450, "CloseErrand"),
         // Turned off and on, it may do better.
         (json!({}), vec![(ERRAND, ARMED), (AGENT, &failed)], 699, serve),
         (json!({}), vec![(ERRAND, ARMED), (AGENT, &failed)], 700, "CloseErrand"),
@@ -172,7 +178,7 @@ fn a_candidate_that_was_not_inspected_is_begun_again_when_it_asks_again() {
 #[test]
 fn what_a_candidate_says_of_itself_is_what_there_is_to_do() {
     let seen: Hardware = serde_json::from_value(json!({"serialNumber": "S1", "uuid": UUID})).unwrap();
-    let running = said("running", 120);
+    let (running, failed) = (said("running", 120), said("failed", 650));
     for (marks, observed, state, reason, words) in [
         (
             vec![(ERRAND, ARMED)],
@@ -217,6 +223,13 @@ fn what_a_candidate_says_of_itself_is_what_there_is_to_do() {
             "HardwareData",
         ),
         (vec![], unknown(), HostState::Enrolling, "Cordoned", "asks again"),
+        (
+            vec![(AGENT, failed.as_str())],
+            unknown(),
+            HostState::Enrolling,
+            "Cordoned",
+            "asks again for something to boot. Its last word: looking: no reason given",
+        ),
     ] {
         let decision = decided(&written(&marks), &observed, 121);
         assert_eq!(decision.status.state, Some(state), "{marks:?}");
@@ -229,6 +242,21 @@ fn what_a_candidate_says_of_itself_is_what_there_is_to_do() {
         let shown = decision.status.hardware_details.map(|details| details.hardware);
         assert_eq!(shown, observed.inspected.map(|inspected| *inspected), "{marks:?}");
         assert_eq!(decision.status.observed_power_state, None, "nobody knows");
+    }
+}
+
+#[test]
+fn the_last_word_of_an_agent_that_could_not_inspect_stays_when_its_errand_is_closed() {
+    let accepted = json!({"redfishConnection": {"address": "https://10.0.0.1"}});
+    for (spec, marks, expected) in [
+        (json!({}), vec![(ERRAND, ARMED)], true),
+        (json!({}), vec![(ERRAND, ARMED), (INSPECTED, "1970-01-01T00:02:00Z")], false),
+        (json!({"inspect": false}), vec![(ERRAND, ARMED)], false),
+        (json!({"externallyProvisioned": true}), vec![(ERRAND, ARMED)], false),
+        (accepted, vec![(ERRAND, ARMED)], false),
+    ] {
+        let found = written_with(spec.clone(), json!(null), &marks);
+        assert_eq!(keeps_last_word(&found), expected, "{spec} {marks:?}");
     }
 }
 

@@ -22,7 +22,7 @@ use super::{
     cleaning::{Demand, demand},
     contact::Trouble,
     hold::{Booting, Hold, annotation, is_released},
-    installing::await_agent,
+    installing::{await_agent, last_word},
     left_alone,
     plan::{MOST_TRIES, Means, Plan, Seen, Wanted},
     trouble,
@@ -251,7 +251,7 @@ fn run(host: &PhysicalHost, errand: &Errand, seen: Seen, now: Timestamp, means: 
         PowerState::Off if has_failed => {
             send(host, &Errand { armed: None, ..errand.clone() }, means.delivery)
         }
-        PowerState::Off if tries >= MOST_TRIES && has_run => interrupted(&assignment),
+        PowerState::Off if tries >= MOST_TRIES && has_run => interrupted(&assignment, said.as_ref()),
         PowerState::Off => send(host, errand, means.delivery),
         // It never asked what to do: nothing is interrupted.
         PowerState::On if said.is_none() && is_over && tries < MOST_TRIES => {
@@ -279,15 +279,16 @@ fn send(host: &PhysicalHost, errand: &Errand, delivery: Delivery) -> Plan {
     }
 }
 
-fn interrupted(assignment: &Assignment) -> Plan {
+fn interrupted(assignment: &Assignment, said: Option<&Said>) -> Plan {
     refuse(
         reasons::AGENT_INTERRUPTED,
         format!(
-            "The machine went off, {} times, before the agent was done {}: look at its power and its console. {}. {}",
+            "The machine went off, {} times, before the agent was done {}: look at its power and its console. {}. {}{}",
             assignment.booting.tries,
             assignment.work.doing(),
             assignment.work.anew(),
-            assignment.work.otherwise()
+            assignment.work.otherwise(),
+            last_word(said)
         ),
         false,
     )

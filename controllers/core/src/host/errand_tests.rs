@@ -151,6 +151,42 @@ fn an_agent_that_was_never_heard_is_started_again_and_one_that_fails_is_not() {
 }
 
 #[test]
+fn an_agent_that_talks_and_comes_no_further_is_stuck_unless_its_disk_erases_itself() {
+    let said = |step: &str, done: Value| {
+        json!({"claim": "e", "second": 9000, "order": "clean-100-1", "state": "running", "step": step, "done": done,
+               "since": 200})
+        .to_string()
+    };
+    for (step, done, expected) in [
+        ("overwriting", json!(7), "AgentStuck"),
+        ("ATA secure erase", json!(null), "AwaitBoot"),
+        ("erasing", json!(7), "AwaitBoot"),
+    ] {
+        let said = said(step, done);
+        let marks = [(ERRAND, "clean-full e 100 on"), (AGENT, said.as_str()), (CLEANING, "Full")];
+        let found = planned(&leaving(json!({}), &marks), PowerState::On, 9001, AGENT_BY_MEDIA);
+        assert_eq!(found, expected, "{step}");
+    }
+}
+
+#[test]
+fn the_last_word_of_an_agent_that_was_interrupted_is_told() {
+    let running = said("i", "running", 120).replace("inspect-100-1", "inspect-100-5");
+    for (said, expected) in [(Some(&running), Some(". Its last word: wiping")), (None, None)] {
+        let marks = [(ERRAND, "inspect i 100 try-5 on")];
+        let said = said.map(|said| (AGENT, said.as_str()));
+        let host = free(json!({"inspect": true}), &marks.into_iter().chain(said).collect::<Vec<_>>());
+        let off = Seen { power: PowerState::Off, armed: None, boot: None, medium: None };
+        let means = Means { patience: Duration::from_secs(600), delivery: AGENT_BY_MEDIA, inspect: false };
+        let planned = plan(&host, off, at(150), means);
+        let trouble = planned.refusal().unwrap();
+        assert_eq!(trouble.reason, "AgentInterrupted");
+        assert!(expected.is_none_or(|word| trouble.message.ends_with(word)), "{}", trouble.message);
+        assert_eq!(trouble.message.contains("last word"), expected.is_some(), "{}", trouble.message);
+    }
+}
+
+#[test]
 fn disks_are_wiped_before_a_host_is_given_back_as_thoroughly_as_is_wanted() {
     use PowerState::{Off, On};
     let metadata = "clean-metadata e 100 on";

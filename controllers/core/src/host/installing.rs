@@ -38,7 +38,7 @@ pub(super) fn await_installation(
     match seen.power {
         PowerState::Off if host.spec.online == Some(false) => Plan::WaitForConsumer,
         PowerState::Off if is_installed => Plan::TurnOn,
-        PowerState::Off => begin_anew(host, booting, said.is_some(), means),
+        PowerState::Off => begin_anew(host, booting, said.as_ref(), means),
         PowerState::On => {
             let spoke = [(Word::Home, Evidence::Home), (Word::Node, Evidence::Node)];
             if let Some((_, evidence)) = spoke.into_iter().find(|(word, _)| heard.has(*word)) {
@@ -62,18 +62,24 @@ pub(super) fn await_installation(
 }
 
 /// It is off, and not installed. Where it ran before, that is not tried for ever.
-fn begin_anew(host: &PhysicalHost, booting: &Booting, agent_spoke: bool, means: Means) -> Plan {
-    if booting.tries < MOST_TRIES || !(booting.on || agent_spoke) {
+fn begin_anew(host: &PhysicalHost, booting: &Booting, said: Option<&Said>, means: Means) -> Plan {
+    if booting.tries < MOST_TRIES || !(booting.on || said.is_some()) {
         return begin(host, means.delivery);
     }
     refuse(
         reasons::INSTALLATION_INTERRUPTED,
         format!(
-            "The machine was off before its image was installed, {} times: look at its power and its console, or delete the machine or the claim that holds the host, so that another host is taken",
-            booting.tries
+            "The machine was off before its image was installed, {} times: look at its power and its console, or delete the machine or the claim that holds the host, so that another host is taken{}",
+            booting.tries,
+            last_word(said)
         ),
         false,
     )
+}
+
+/// What the agent said last, behind a sentence. Of an arming before the last, nothing is known any more.
+pub(super) fn last_word(said: Option<&Said>) -> String {
+    said.map(|said| format!(". Its last word: {said}")).unwrap_or_default()
 }
 
 /// Its image is on its disk.
@@ -134,7 +140,17 @@ pub(super) fn await_agent(
             ),
             true,
         ),
-        Some(_) => Plan::AwaitBoot,
+        Some(said) => match said.stuck_since(*work, now) {
+            Some(since) => refuse(
+                reasons::AGENT_STUCK,
+                format!(
+                    "The agent is heard, and has come no further since {since}: {said}. What it works on may hang, a disk or where the image comes from: look at the machine's console. Once that is put right, turn the machine off by its BMC, and it is begun anew. {}",
+                    work.otherwise()
+                ),
+                true,
+            ),
+            None => Plan::AwaitBoot,
+        },
         None if booting.is_over(now, patience) => refuse(
             reasons::AGENT_NOT_HEARD,
             format!(

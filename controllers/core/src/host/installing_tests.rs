@@ -19,6 +19,7 @@ const MEANS: Means = Means {
 };
 const BEGUN: &str = "c 100 on installed";
 const WRITING: &str = r#"{"claim": "c", "second": 200, "order": "install-100-1", "state": "running", "step": "writing", "disk": "/dev/vda", "done": 41, "total": 100}"#;
+const STUCK: &str = r#"{"claim": "c", "second": 1990, "order": "install-100-1", "state": "running", "step": "writing", "disk": "/dev/vda", "done": 41, "total": 100, "since": 200}"#;
 const FAILED: &str = r#"{"claim": "c", "second": 200, "order": "install-100-1", "state": "failed", "step": "writing", "message": "it is full"}"#;
 
 fn spec(more: Value) -> Value {
@@ -95,6 +96,11 @@ fn what_the_agent_says_decides_while_the_machine_runs() {
         (vec![(BOOTING, BEGUN), (AGENT, WRITING)], 499, "AwaitBoot"),
         (vec![(BOOTING, BEGUN), (AGENT, WRITING)], 500, "AgentSilent"),
         (vec![(BOOTING, BEGUN), (AGENT, FAILED)], 210, "InstallationFailed"),
+        // It talks, and comes no further.
+        (vec![(BOOTING, BEGUN), (AGENT, STUCK)], 1999, "AwaitBoot"),
+        (vec![(BOOTING, BEGUN), (AGENT, STUCK)], 2000, "AgentStuck"),
+        (vec![(BOOTING, BEGUN), (AGENT, STUCK)], 2290, "AgentSilent"),
+        (vec![(BOOTING, BEGUN), (AGENT, STUCK), (HEARD, "c installed=2000")], 2000, "AwaitBoot"),
         // Of an arming before this one.
         (vec![(BOOTING, "c 150 on installed"), (AGENT, FAILED)], 210, "AwaitBoot"),
         (vec![(BOOTING, BEGUN), (AGENT, WRITING), (HEARD, "c installed=600")], 899, "AwaitBoot"),
@@ -159,13 +165,26 @@ fn without_an_agent_nothing_is_booted() {
 
 #[test]
 fn people_read_what_the_agent_said_and_what_to_do() {
-    let on = seen(PowerState::On, None);
-    let message = |marks: &[(&str, &str)], second| {
+    let (on, off) = (seen(PowerState::On, None), seen(PowerState::Off, None));
+    let message_of = |power, marks: &[(&str, &str)], second| {
         let host = with_annotations(host(spec(json!({})), json!(null)), marks);
-        plan(&host, on, at(second), MEANS).refusal().map(|trouble| trouble.message.clone()).unwrap()
+        plan(&host, power, at(second), MEANS).refusal().map(|trouble| trouble.message.clone()).unwrap()
     };
+    let message = |marks: &[(&str, &str)], second| message_of(on, marks, second);
     let failed = message(&[(BOOTING, BEGUN), (AGENT, FAILED)], 210);
     assert!(failed.contains("writing: it is full") && failed.contains("turn the machine off"), "{failed}");
     let silent = message(&[(BOOTING, BEGUN), (AGENT, WRITING)], 500);
     assert!(silent.contains("writing /dev/vda, 41 %"), "{silent}");
+    let stuck = message(&[(BOOTING, BEGUN), (AGENT, STUCK)], 2000);
+    for word in ["since 1970-01-01T00:03:20Z: writing /dev/vda, 41 %", "turn the machine off", "another host"]
+    {
+        assert!(stuck.contains(word), "{word}: {stuck}");
+    }
+    let tried = "c 100 try-5 on installed";
+    let writing = WRITING.replace("install-100-1", "install-100-5");
+    let interrupted = message_of(off, &[(BOOTING, tried), (AGENT, &writing)], 400);
+    assert!(interrupted.ends_with(". Its last word: writing /dev/vda, 41 %"), "{interrupted}");
+    // What was said before the last arming is not its last word.
+    let interrupted = message_of(off, &[(BOOTING, tried), (AGENT, WRITING)], 400);
+    assert!(interrupted.ends_with("another host is taken"), "{interrupted}");
 }
