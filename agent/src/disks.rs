@@ -1,6 +1,7 @@
 //! The disks of a machine, and which of them an image goes to.
 
 mod choosing;
+mod elsewhere;
 mod identity;
 mod path_link;
 mod settled;
@@ -37,22 +38,48 @@ impl Bus {
     }
 }
 
-/// The disks of a machine, in the order of their names: whole ones that stay in it.
+/// The disks of a machine, in the order of their names: whole ones that stay in it, and that no other machine reaches
+/// over a network.
 ///
 /// # Errors
 /// The kernel does not say which there are.
 pub fn all(root: &Path) -> Result<Vec<Disk>, Problem> {
     let directory = root.join("sys/block");
-    let names = sysfs::names(&directory).map_err(|error| {
+    Ok(names(&directory)?.iter().filter_map(|name| disk(root, &directory.join(name), name)).collect())
+}
+
+/// What is said of disks that are left alone, one line for each: they are not in the machine.
+///
+/// # Errors
+/// The kernel does not say which there are.
+pub fn left_alone(root: &Path) -> Result<Vec<String>, Problem> {
+    let directory = root.join("sys/block");
+    let line = |name: &String| {
+        let block = directory.join(name);
+        let over = is_disk(&block, name).then(|| elsewhere::reached_over(&block, name))??;
+        Some(format!(
+            "{} is left alone: it is reached over {over}, and other machines may use it",
+            path(name)
+        ))
+    };
+    Ok(names(&directory)?.iter().filter_map(line).collect())
+}
+
+fn names(directory: &Path) -> Result<Vec<String>, Problem> {
+    sysfs::names(directory).map_err(|error| {
         Problem::new("inspecting", format!("the kernel's list of disks, /sys/block, can't be read: {error}"))
-    })?;
-    Ok(names.iter().filter_map(|name| disk(root, &directory.join(name), name)).collect())
+    })
+}
+
+/// The kernel writes `!` where a device's name has a slash.
+fn path(name: &str) -> String {
+    format!("/dev/{}", name.replace('!', "/"))
 }
 
 /// A disk. None where it is something else.
 fn disk(root: &Path, block: &Path, name: &str) -> Option<Disk> {
     let sectors = sysfs::number(&block.join("size")).filter(|sectors| *sectors > 0)?;
-    if !is_disk(block, name) {
+    if !is_disk(block, name) || elsewhere::reached_over(block, name).is_some() {
         return None;
     }
     let bus = Bus::of(name);
@@ -60,8 +87,7 @@ fn disk(root: &Path, block: &Path, name: &str) -> Option<Disk> {
     let mut links = path_link::all(root, block, bus);
     links.extend(identity.links(bus, sysfs::number(&block.join("nsid"))));
     Some(Disk {
-        // The kernel writes `!` where a device's name has a slash.
-        path: format!("/dev/{}", name.replace('!', "/")),
+        path: path(name),
         links,
         hctl: hctl(block),
         // The kernel counts in 512 bytes, whatever a sector has.

@@ -16,9 +16,12 @@ pub enum FetchError {
     /// The server could not be reached, or broke off. It was tried again for as long as that may help.
     #[error("{0}")]
     Unreachable(String),
-    /// The server does not have it, or not for this machine.
+    /// The server does not let this machine have it.
     #[error("{0}")]
     Refused(String),
+    /// The server knows nothing of it, or not for this machine.
+    #[error("{0}")]
+    NotThere(String),
     /// It is not what it was before: nothing that was read of it fits what comes now.
     #[error("{0}")]
     Changed(String),

@@ -50,6 +50,7 @@ pub trait Wire: Sync {
 /// The kernel's own lists can't be read, or nobody wants to know any more.
 pub fn inspect(root: &Path, wire: &dyn Wire, telling: &dyn Telling) -> Result<Inventory, Problem> {
     telling.progress(Progress { step: STEP.into(), ..Progress::default() });
+    disks::left_alone(root)?.iter().for_each(|line| telling.log(line));
     let (mut nics, interfaces) = nics::all(root)?;
     let is_unwanted = || telling.is_unwanted();
     let (inventory, heard) = thread::scope(|scope| {

@@ -39,6 +39,12 @@ impl Tasks {
         Ok(Box::new(DiskFile::open(&self.path(disk))?))
     }
 
+    /// Says which disks are not this machine's.
+    fn tell_of_others(&self, telling: &dyn Telling) -> Result<(), Problem> {
+        disks::left_alone(&self.root)?.iter().for_each(|line| telling.log(line));
+        Ok(())
+    }
+
     fn tell_kernel(&self, disk: &Disk) -> io::Result<()> {
         reread_partitions(&File::open(self.path(disk))?).map_err(io::Error::other)
     }
@@ -52,6 +58,7 @@ impl Works for Tasks {
     fn clean(&self, how: Thoroughness, telling: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem> {
         telling.progress(Progress { step: "looking for disks".to_owned(), ..Progress::default() });
         let disks = disks::settled(|| disks::all(&self.root), || thread::sleep(BETWEEN_LOOKS))?;
+        self.tell_of_others(telling)?;
         clean(&disks, how, &Machine::new(&self.root), telling)
     }
 
@@ -68,6 +75,7 @@ impl Works for Tasks {
             variables: &self.root.join("sys/firmware/efi/efivars"),
             architecture: Architecture::of(rustix::system::uname().machine().to_str().unwrap_or_default()),
         };
+        self.tell_of_others(telling)?;
         install(order, &disks::all(&self.root)?, fetch, telling, &surroundings)
     }
 }

@@ -22,7 +22,7 @@ pub fn choose<'a>(disks: &'a [Disk], hints: &DiskHints, least_bytes: u64) -> Res
             .filter_map(|disk| Some(format!("{} {}", disk.path, misfit(disk, hints, least_bytes)?)))
             .collect();
         let message = if reasons.is_empty() {
-            "the machine has no disk that the kernel has a driver for".to_owned()
+            "the machine has no disk of its own that the kernel has a driver for".to_owned()
         } else {
             format!("no disk fits: {}", reasons.join("; "))
         };

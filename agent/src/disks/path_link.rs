@@ -1,6 +1,6 @@
 //! The links below `/dev/disk/by-path`: where a disk is plugged in, as udev would name it.
 //!
-//! Fibre Channel, iSCSI and USB have names of their own that are not made here: such a disk has no link by its path.
+//! USB has names of its own that are not made here: such a disk has no link by its path.
 
 use std::path::Path;
 
@@ -49,7 +49,7 @@ fn scsi(root: &Path, block: &Path) -> Option<Vec<String>> {
             .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix)))
     };
     let address = numbers(&device.file_name()?.to_string_lossy())?;
-    if ["usb", "rport-", "session"].iter().any(|prefix| part_with(prefix).is_some()) {
+    if part_with("usb").is_some() {
         return None;
     }
     if let Some(end_device) = part_with("end_device-") {

@@ -80,10 +80,13 @@ impl<'a> OpenedImage<'a> {
     /// # Errors
     /// It is not what it should be.
     pub fn verify(mut self, disk: &Disk, telling: &dyn Telling) -> Result<Self, Problem> {
-        if let Content::Qcow2 { digests, .. } = &mut self.content
+        if let Content::Qcow2 { header, digests } = &mut self.content
             && let Some(checksum) = &self.image.checksum
         {
-            *digests = Some(verify(self.fetch, &self.image.path, checksum, disk, telling)?);
+            let (verified, first) = verify(self.fetch, &self.image.path, checksum, disk, telling)?;
+            // What it was known by before may have been of another file.
+            *header = Header::parse(&first).map_err(|why| Problem::new(VERIFYING, why))?;
+            *digests = Some(verified);
         }
         Ok(self)
     }
@@ -120,16 +123,17 @@ fn begin(body: Box<dyn Read + Send>, checksum: Option<&Checksum>) -> Result<Sour
         .map_err(|error| Problem::new(FETCHING, format!("no thread: {error}")))
 }
 
+/// Compares it with its checksum; what it is compared by later, and how it begins.
 fn verify(
     fetch: &dyn Fetch,
     path: &str,
     checksum: &Checksum,
     disk: &Disk,
     telling: &dyn Telling,
-) -> Result<Digests, Problem> {
+) -> Result<(Digests, Vec<u8>), Problem> {
     let opened = fetch.open(path, 0).map_err(|error| Problem::new(FETCHING, error.to_string()))?;
     let mut source = begin(opened.body, Some(checksum))?;
-    let mut digests = Digests::new(opened.total);
+    let (mut digests, mut first) = (Digests::new(opened.total), Vec::with_capacity(HEADER));
     let mut done = 0;
     loop {
         if telling.is_unwanted() {
@@ -138,13 +142,15 @@ fn verify(
         match source.receive() {
             Piece::Block(block) => {
                 digests.update(block.filled());
+                let missing = HEADER.saturating_sub(first.len());
+                first.extend(block.filled().iter().take(missing));
                 done += block.filled().len() as u64;
                 let (step, disk) = (VERIFYING.to_owned(), Some(disk.path.clone()));
                 telling.progress(Progress { step, disk, done: Some(done), total: opened.total });
             }
             Piece::End(digest) => {
                 check(checksum, &digest.unwrap_or_default()).map_err(|why| Problem::new(VERIFYING, why))?;
-                return Ok(digests.complete());
+                return Ok((digests.complete(), first));
             }
             Piece::Failed(error) => return Err(Problem::new(FETCHING, format!("the image: {error}"))),
         }

@@ -21,6 +21,7 @@ fn meaning(status: u16, pairs: &[(&str, &str)], from: u64, known: Option<&Identi
         Err(Trouble::Passing(_)) => "passing".to_owned(),
         Err(Trouble::Lasting(FetchError::Changed(_))) => "changed".to_owned(),
         Err(Trouble::Lasting(FetchError::Refused(_))) => "refused".to_owned(),
+        Err(Trouble::Lasting(FetchError::NotThere(_))) => "not there".to_owned(),
         Err(Trouble::Lasting(FetchError::Unreachable(_))) => "unreachable".to_owned(),
     }
 }
@@ -60,8 +61,8 @@ fn an_answer_fits_or_it_does_not() {
         (416, &[("content-range", "bytes */9")], 9, None, "end"),
         (416, &[("content-range", "bytes */7")], 9, Some(&known), "refused"),
         (416, &[], 9, None, "refused"),
-        (404, &[], 0, None, "refused"),
-        (410, &[], 5, Some(&known), "refused"),
+        (404, &[], 0, None, "not there"),
+        (410, &[], 5, Some(&known), "not there"),
         (302, &[("location", "http://elsewhere/")], 0, None, "refused"),
         (503, &[], 0, None, "passing"),
     ] {

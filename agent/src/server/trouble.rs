@@ -32,6 +32,9 @@ impl Trouble {
             false if status.is_redirection() => {
                 Self::Lasting(FetchError::Refused(format!("{text}, which is not followed")))
             }
+            false if [StatusCode::NOT_FOUND, StatusCode::GONE].contains(&status) => {
+                Self::Lasting(FetchError::NotThere(text))
+            }
             false => Self::Lasting(FetchError::Refused(text)),
         }
     }
@@ -72,6 +75,8 @@ mod tests {
         ] {
             let trouble = Trouble::of_status("agent/order", StatusCode::from_u16(status).unwrap());
             assert_eq!(matches!(trouble, Trouble::Passing(_)), passes, "{trouble:?}");
+            let is_unknown = matches!(trouble, Trouble::Lasting(FetchError::NotThere(_)));
+            assert_eq!(is_unknown, [404, 410].contains(&status), "{trouble:?}");
         }
     }
 }

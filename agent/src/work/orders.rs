@@ -27,6 +27,8 @@ pub struct Pauses {
     pub between_reports: Duration,
     /// Until a server that refuses to talk is asked again.
     pub after_refusal: Duration,
+    /// For so long the server may know nothing of an order that is carried out: then nobody wants it any more.
+    pub until_unwanted: Duration,
     /// For how long a server may be away or refuse.
     pub longest: Duration,
 }
@@ -37,6 +39,7 @@ impl Default for Pauses {
             between_orders: Duration::from_secs(5),
             between_reports: Duration::from_secs(5),
             after_refusal: Duration::from_secs(20),
+            until_unwanted: Duration::from_secs(60),
             longest: Duration::from_secs(3600),
         }
     }
@@ -202,17 +205,32 @@ impl Work<'_> {
     /// says more.
     fn tell_until(&self, ended: &Receiver<()>, order: &Order, notes: &Notes<'_>) {
         let mut seen = Seen::default();
+        // Since when the server knows nothing of this machine: its claim or its errand is over, or is put right soon.
+        let mut unknown_since: Option<Instant> = None;
         loop {
             let progress = notes.latest();
             self.show_new(&mut seen.progress, shown(&progress));
             if !notes.is_unwanted() {
                 let sent =
                     self.tell(&order.id, State::Running(progress), |report| self.server.report_once(report));
+                let before = unknown_since;
+                unknown_since = match &sent {
+                    Err(Trouble::Lasting(FetchError::NotThere(_))) => before.or_else(|| Some(Instant::now())),
+                    // Who is not there has not said that it knows of it.
+                    Err(Trouble::Passing(_)) => before,
+                    Ok(_) | Err(Trouble::Lasting(_)) => None,
+                };
+                let is_unknown = matches!(&sent, Err(Trouble::Lasting(FetchError::NotThere(_))));
+                let for_long = before.is_some_and(|since| since.elapsed() >= self.pauses.until_unwanted);
                 match sent {
                     Ok(Told::Taken) => seen.trouble.clear(),
                     Ok(Told::Unwanted) => notes.forget(),
                     Err(Trouble::Passing(why)) => self.show_new(&mut seen.trouble, why),
                     Err(Trouble::Lasting(why)) => self.show_new(&mut seen.trouble, why.to_string()),
+                }
+                if is_unknown && for_long {
+                    self.journal.say(&format!("order {}: the server does not know of it any more", order.id));
+                    notes.forget();
                 }
             }
             match ended.recv_timeout(self.pauses.between_reports) {

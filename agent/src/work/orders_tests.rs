@@ -15,7 +15,13 @@ use crate::telling::Telling;
 const SOON: Duration = Duration::from_millis(1);
 
 fn pauses() -> Pauses {
-    Pauses { between_orders: SOON, between_reports: SOON, after_refusal: SOON, longest: Duration::ZERO }
+    Pauses {
+        between_orders: SOON,
+        between_reports: SOON,
+        after_refusal: SOON,
+        until_unwanted: SOON,
+        longest: Duration::ZERO,
+    }
 }
 
 fn limits() -> Limits {
@@ -200,7 +206,7 @@ fn a_server_that_does_not_know_the_machine_is_left_in_the_end() {
     let works = Played::default();
     let work = Work { server: &server, works: &works, journal: &journal, pauses: pauses() };
     let error = work.carry_on().unwrap_err();
-    assert!(matches!(error, WorkError::Lost { last: FetchError::Refused(_), .. }), "{error}");
+    assert!(matches!(error, WorkError::Lost { last: FetchError::NotThere(_), .. }), "{error}");
     assert!(!error.to_string().contains("secret"), "{error}");
 }
 
@@ -254,5 +260,56 @@ fn how_far_it_is_is_told_and_what_nobody_wants_is_left() {
     for report in last {
         let told = report.log.iter().filter(|line| *line == "wiping all").count();
         assert_eq!(told, 1, "what did not arrive is told again: {report:?}");
+    }
+}
+
+/// Work that ends when nobody wants it, or when so many reports have come.
+struct Patient {
+    reports: Arc<Mutex<Vec<Report>>>,
+    most: usize,
+}
+
+impl Works for Patient {
+    fn inspect(&self, _: &dyn Telling) -> Result<Inventory, Problem> {
+        panic!("nobody asked")
+    }
+
+    fn clean(&self, _: Thoroughness, telling: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem> {
+        while self.reports.lock().unwrap().len() < self.most {
+            if telling.is_unwanted() {
+                return Err(Problem::new("wiping", "left"));
+            }
+            std::thread::yield_now();
+        }
+        Err(Problem::new("wiping", "went on"))
+    }
+
+    fn install(&self, _: &Install, _: &dyn Fetch, _: &dyn Telling) -> Result<Installed, Problem> {
+        panic!("nobody asked")
+    }
+}
+
+#[test]
+fn what_the_server_does_not_know_of_for_long_is_left_and_not_what_it_knows_of_again() {
+    // How the first report is answered, and all others until the end.
+    for (first, others, expected) in
+        [(404, 404, "left"), (410, 404, "left"), (404, 200, "went on"), (403, 403, "went on")]
+    {
+        let count = Mutex::new(0);
+        let hearing: Hearing = Box::new(move |report| match report.state {
+            State::Running(_) => {
+                let mut count = count.lock().unwrap();
+                *count += 1;
+                if *count == 1 { first } else { others }
+            }
+            State::Done(_) | State::Failed(_) => 200,
+        });
+        let task = Task::Clean(Clean { how: Thoroughness::Full });
+        let desk = Desk::new(vec![order("1", task), order("2", Task::Reboot)], hearing);
+        let works = Patient { reports: Arc::clone(&desk.told), most: 200 };
+        assert_eq!(desk.carry_on(&works), Ok(Down::Reboot));
+        let (_, end) = desk.ends().remove(0);
+        let State::Failed(failure) = end else { panic!("{end:?}") };
+        assert_eq!(failure.message, expected, "{first}, then {others}");
     }
 }

@@ -91,5 +91,5 @@ fn who_gets_none_is_told_why_of_each() {
         assert_eq!(choose(disks, &hints, least).unwrap_err().message, expected, "{hints:?}");
     }
     let nothing = choose(&[], &hints(), 0).unwrap_err();
-    assert_eq!(nothing.message, "the machine has no disk that the kernel has a driver for");
+    assert_eq!(nothing.message, "the machine has no disk of its own that the kernel has a driver for");
 }

@@ -1,6 +1,9 @@
 use beskar7_agent_protocol::hardware::{Disk, DiskKind};
 
-use crate::{disks::all, fixture::Tree};
+use crate::{
+    disks::{all, left_alone},
+    fixture::Tree,
+};
 
 const AHCI: &str = "pci0000:00/0000:00:1f.2/ata2/host1/target1:0:0/1:0:0:0";
 const RAID: &str = "pci0000:00/0000:00:03.0/0000:02:00.0/host4/target4:2:1/4:2:1:0";
@@ -206,6 +209,60 @@ fn what_is_no_disk_of_the_machine_is_left_out() {
     assert_eq!(all(tree.root()).unwrap(), []);
     tree.disk("platform/mmc/block/mmcblk0", "../../../mmc", &[]);
     assert_eq!(only(&tree).path, "/dev/mmcblk0");
+}
+
+/// What the kernel shows of a disk behind a network, one kind after the other.
+fn elsewhere() -> Vec<(Tree, &'static str, &'static str)> {
+    let hba = "pci0000:00/0000:00:03.0/0000:04:00.0/host7";
+    let of_scsi = |device: &str| {
+        let tree = Tree::new();
+        scsi(&tree, device, "sdb", &[]);
+        tree
+    };
+    let plain = of_scsi(&format!("{hba}/target7:0:0/7:0:0:1"));
+    plain.file(&format!("sys/devices/{hba}/fc_host/host7/port_name"), "0x5001438002a1b2c3");
+    let card = of_scsi(&format!("{hba}/target7:0:0/7:0:0:2"));
+    card.file(&format!("sys/devices/{hba}/iscsi_host/host7/initiatorname"), "iqn.x");
+    let nvme = |directory: &str, transport: &str| {
+        let tree = Tree::new();
+        tree.disk(&format!("{directory}/nvme0n1"), "../../nvme0", &[("nsid", "1")]);
+        tree.file(&format!("sys/devices/{directory}/transport"), transport);
+        tree
+    };
+    let several = Tree::new();
+    let subsystem = "virtual/nvme-subsystem/nvme-subsys0";
+    several.disk(&format!("{subsystem}/nvme0n1"), "../../nvme-subsys0", &[("nsid", "1")]);
+    several.file("sys/devices/virtual/nvme-fabrics/ctl/nvme3/transport", "tcp\n");
+    several.link(&format!("sys/devices/{subsystem}/nvme3"), "../../nvme-fabrics/ctl/nvme3");
+    let rbd = Tree::new();
+    rbd.disk("rbd/0/block/rbd0", "../../../0", &[]);
+    vec![
+        (of_scsi(&format!("{hba}/rport-7:0-2/target7:0:0/7:0:0:3")), "/dev/sdb", "Fibre Channel"),
+        (plain, "/dev/sdb", "Fibre Channel"),
+        (of_scsi("platform/host8/session1/target8:0:0/8:0:0:1"), "/dev/sdb", "iSCSI"),
+        (card, "/dev/sdb", "iSCSI"),
+        (nvme("virtual/nvme-fabrics/ctl/nvme0", "tcp\n"), "/dev/nvme0n1", "NVMe over Fabrics"),
+        (nvme("pci0000:00/0000:04:00.0/nvme/nvme0", "fc\n"), "/dev/nvme0n1", "NVMe over Fabrics"),
+        (several, "/dev/nvme0n1", "NVMe over Fabrics"),
+        (rbd, "/dev/rbd0", "a network"),
+    ]
+}
+
+#[test]
+fn disks_that_other_machines_reach_are_left_alone_and_said_why() {
+    for (tree, path, over) in elsewhere() {
+        let own = "pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme9";
+        tree.disk(&format!("{own}/nvme9n1"), "../../nvme9", &[("nsid", "1")]);
+        tree.file(&format!("sys/devices/{own}/transport"), "pcie\n");
+        assert_eq!(only(&tree).path, "/dev/nvme9n1", "{path} over {over}");
+        let line = format!("{path} is left alone: it is reached over {over}, and other machines may use it");
+        assert_eq!(left_alone(tree.root()), Ok(vec![line]));
+    }
+    let tree = Tree::new();
+    for (name, device) in [("sda", AHCI), ("sdb", RAID), ("sdc", SAS), ("sdd", EXPANDED)] {
+        scsi(&tree, device, name, &[]);
+    }
+    assert_eq!(left_alone(tree.root()), Ok(vec![]), "these are in the machine, as far as can be seen");
 }
 
 #[test]
