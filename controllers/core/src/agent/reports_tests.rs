@@ -124,7 +124,7 @@ fn an_agent_that_says_the_same_again_came_no_further_since_it_said_so_first() {
         let marks = [(BOOTING, "c 100 on installed"), (AGENT, said)];
         let host = with_annotations(host(spec, json!(null)), &marks);
         let report = json!({"order": "install-100-1", "state": "running", "step": "writing", "done": done});
-        match hear(&host, "c", &serde_json::from_value(report).unwrap(), at(200)) {
+        match hear(&host, "c", None, &serde_json::from_value(report).unwrap(), at(200)) {
             Heard::Goes(said) => {
                 serde_json::from_str::<Value>(&said.to_annotation()).unwrap()["since"].clone()
             }
