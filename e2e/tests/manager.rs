@@ -27,6 +27,8 @@ mod cluster_objects;
 mod clusters;
 #[path = "manager/delivery.rs"]
 mod delivery;
+#[path = "manager/dhcp.rs"]
+mod dhcp;
 #[path = "manager/discovery.rs"]
 mod discovery;
 #[path = "manager/disk_images.rs"]

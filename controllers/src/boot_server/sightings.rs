@@ -42,12 +42,19 @@ struct Seen {
     given: Option<Ipv4Addr>,
 }
 
+/// What was written last.
+#[derive(Debug, Clone, Copy)]
+struct Written {
+    /// Nothing where that failed.
+    seen: Option<Seen>,
+    at: Instant,
+}
+
 /// Writes sightings; cheap to clone.
 #[derive(Clone)]
 pub(super) struct Sightings {
     client: Client,
-    /// What was written last and when; nothing where that failed.
-    written: Arc<Mutex<HashMap<Key, (Option<Seen>, Instant)>>>,
+    written: Arc<Mutex<HashMap<Key, Written>>>,
     turns: Arc<Semaphore>,
     tasks: TaskTracker,
 }
@@ -94,8 +101,8 @@ impl Sightings {
             Err(error) => {
                 tracing::debug!(namespace, name, error = causes(&error), "what was seen can't be written");
                 let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some((seen, _)) = written.get_mut(&(namespace, name)) {
-                    *seen = None;
+                if let Some(last) = written.get_mut(&(namespace, name)) {
+                    last.seen = None;
                 }
             }
         }
@@ -108,11 +115,11 @@ impl Sightings {
         }
         let known = written.get(&reservation);
         let said_lately = known
-            .is_some_and(|(before, at)| at.elapsed() < if *before == Some(seen) { AGAIN } else { SOONEST });
+            .is_some_and(|last| last.at.elapsed() < if last.seen == Some(seen) { AGAIN } else { SOONEST });
         if said_lately {
             return false;
         }
-        written.insert(reservation, (Some(seen), Instant::now()));
+        written.insert(reservation, Written { seen: Some(seen), at: Instant::now() });
         true
     }
 }

@@ -2,16 +2,13 @@
 //! simulated BMCs: what the document on server provisioning promises of them, and what strangers can't do. Listening where
 //! DHCP does needs root; without, these tests are skipped, and say so.
 
-use std::io::ErrorKind;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use beskar7_api::{
     DHCPReservation, HardwareData, HostBootConfiguration, HostState, PhysicalHost, annotations,
 };
-use beskar7_boot::dhcp::{Mac, Operation, Packet};
 use beskar7_e2e::control_plane::ControlPlane;
 use beskar7_e2e::manager::{self, Manager, NAMESPACE, SERVICE_ACCOUNT};
 use beskar7_e2e::probe;
@@ -24,86 +21,15 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use tokio::net::UdpSocket;
-use tokio::sync::Mutex;
 
 use super::agents::Agent;
 use super::bmcs::Bmcs;
+use super::dhcp::{IPXE, Machine, PORT, PXE, SYSTEM, skipped};
 use super::setup::*;
 use super::site::FLAGS;
-
-/// There is one port of DHCP: one of these tests at a time.
-static PORT: Mutex<()> = Mutex::const_new(());
-
-/// For so long a machine waits for an answer before it asks again.
-const RETRY: Duration = Duration::from_millis(500);
-
-const PXE: [(u8, &[u8]); 2] = [(60, b"PXEClient:Arch:00007:UNDI:003016"), (93, &[0, 7])];
-const IPXE: [(u8, &[u8]); 4] =
-    [(60, b"PXEClient:Arch:00007:UNDI:003010"), (93, &[0, 7]), (77, b"iPXE"), (175, &[19, 1, 1])];
-/// What a running system asks with.
-const SYSTEM: [(u8, &[u8]); 1] = [(60, b"MSFT 5.0")];
-
-/// A machine that boots from the network because that is first in its boot order.
-struct Machine {
-    mac: Mac,
-    socket: UdpSocket,
-    address: Ipv4Addr,
-}
+use super::tenant::{Tenant, open_to};
 
 impl Machine {
-    /// With an address, so that the answers to everybody come to it alone; nothing, where that needs more rights.
-    async fn plugged_in(mac: &str, address: Ipv4Addr) -> Result<Option<Self>> {
-        match UdpSocket::bind((address, 68)).await {
-            Ok(socket) => Ok(Some(Self { mac: Mac::parse(mac).context("a MAC")?, socket, address })),
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Asks once, and returns what it is told to boot, if it is answered.
-    async fn ask(&self, options: &[(u8, &[u8])]) -> Result<Option<String>> {
-        let more = options.iter().map(|(code, value)| (*code, value.to_vec()));
-        let packet = Packet {
-            operation: Operation::Request,
-            hops: 0,
-            transaction: fastrand::u32(..),
-            seconds: 0,
-            flags: 0,
-            client: self.address,
-            yours: Ipv4Addr::UNSPECIFIED,
-            next_server: Ipv4Addr::UNSPECIFIED,
-            relay: Ipv4Addr::UNSPECIFIED,
-            mac: self.mac,
-            file: String::new(),
-            options: std::iter::once((53, vec![1])).chain(more).collect(),
-        };
-        self.socket.send_to(&packet.bytes(), (Ipv4Addr::LOCALHOST, 67)).await?;
-        let mut buffer = [0; 2048];
-        loop {
-            let Ok(received) = tokio::time::timeout(RETRY, self.socket.recv_from(&mut buffer)).await else {
-                return Ok(None);
-            };
-            let (length, _) = received?;
-            let answer = Packet::parse(buffer.get(..length).unwrap_or_default())?;
-            if answer.transaction == packet.transaction {
-                let file = answer.option(67).context("nothing to boot in an answer")?;
-                return Ok(Some(String::from_utf8_lossy(file).into_owned()));
-            }
-        }
-    }
-
-    /// Asks until it is told what to boot.
-    async fn until_answered(&self, options: &[(u8, &[u8])]) -> Result<String> {
-        let found = wait::until(format!("an answer for {}", self.mac), LIMIT * 2, || async {
-            Ok(match self.ask(options).await? {
-                Some(file) => Seen::Done(file),
-                None => Seen::NotYet("none".to_owned()),
-            })
-        });
-        Ok(found.await?)
-    }
-
     /// Firmware loads iPXE, iPXE its script, that the agent.
     async fn starts_the_agent(&self) -> Result<Agent> {
         let loader = self.until_answered(&PXE).await?;
@@ -233,12 +159,19 @@ impl Racks {
 
     /// What the platform team does with a candidate that is theirs.
     async fn accept(&self, name: &str) -> Result<()> {
-        let spec = json!({
-            "redfishConnection": {"address": self.bmcs.url(0), "insecureSkipVerify": true}, "cordoned": null,
-        });
+        self.give_its_bmc(name).await?;
+        self.uncordon(name).await
+    }
+
+    async fn give_its_bmc(&self, name: &str) -> Result<()> {
+        let connection = json!({"address": self.bmcs.url(0), "insecureSkipVerify": true});
         make_secret(&self.client, &format!("{name}-bmc"), &json!({"username": "root", "password": PASSWORD}))
             .await?;
-        patch_host(&self.client, name, &json!({"spec": spec})).await
+        patch_host(&self.client, name, &json!({"spec": {"redfishConnection": connection}})).await
+    }
+
+    async fn uncordon(&self, name: &str) -> Result<()> {
+        patch_host(&self.client, name, &json!({"spec": {"cordoned": null}})).await
     }
 
     /// The UUID of the machine that the BMC is in.
@@ -260,11 +193,6 @@ fn is_not_available(reason: &'static str, word: &'static str) -> impl Fn(&Physic
         condition(host, "HostAvailable")
             .is_some_and(|found| found.reason == reason && found.message.contains(word))
     }
-}
-
-fn skipped(test: &str) -> Result<()> {
-    beskar7_skipped::skipped(test, "listening at the port of DHCP clients needs root");
-    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -314,8 +242,22 @@ async fn servers_are_discovered_and_first_time_booted_and_transitioned_into_an_a
     ensure!(racks.names().await? == [name], "{:?}", racks.names().await?);
 
     // Transitioned into Available: the platform team says where its BMC is, and takes the cordon off.
+    // Before that nobody gets it, and who asks for it is told why.
+    let eager = Tenant::make(&racks.client, "eager").await?;
+    open_to(&racks.client, HOSTS, &json!({"hostclaimNamespaces": {}})).await?;
+    eager.claim("mine", &json!({"hostRef": {"name": name, "namespace": HOSTS}})).await?;
+    eager.until_waiting("mine", "0 of 1 host matches: 1 enrolling").await?;
     racks.bmcs.with(0, |bmc| bmc.machine.clear_log())?;
-    racks.accept(name).await?;
+    racks.give_its_bmc(name).await?;
+    racks
+        .until(name, "Available but for its cordon", |host| {
+            state_of(host) == Some(HostState::Available) && is_not_available("Cordoned", "uncordon it")(host)
+        })
+        .await?;
+    let cordoned = racks.hosts().get(name).await?;
+    ensure!(cordoned.spec.consumer_ref.is_none() && cordoned.spec.claim_id.is_none(), "{:?}", cordoned.spec);
+    eager.delete("mine").await?;
+    racks.uncordon(name).await?;
     let accepted =
         racks.until(name, "Available", |host| state_of(host) == Some(HostState::Available)).await?;
     let available = condition(&accepted, "HostAvailable").context("no condition")?;

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use beskar7_api::host_boot_configuration::BootConfigurationState;
+use beskar7_api::host_claim::ClaimPhase;
 use beskar7_api::physical_host::PowerState;
-use beskar7_api::{DHCPReservation, HostBootConfiguration, HostState, PhysicalHost, annotations};
+use beskar7_api::{DHCPReservation, HostBootConfiguration, HostClaim, HostState, PhysicalHost, annotations};
 use beskar7_boot::capability::Purpose;
 use beskar7_e2e::manager::{BOOT_SERVICE_ACCOUNT, Manager};
 use beskar7_e2e::ranges::Ranges;
@@ -24,6 +25,7 @@ use kube::api::{DeleteParams, ListParams, PostParams};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
+use super::dhcp::{IPXE, Machine, PORT, PXE, skipped};
 use super::from_network::Loader;
 use super::owners::{delete_machine, make_machine, until_gone, until_phase};
 use super::setup::*;
@@ -223,6 +225,8 @@ async fn a_server_is_powered_only_once_its_boot_configuration_is_ready() -> Resu
     site.bmc(0, |bmc| bmc.machine.clear_log())?;
 
     // The claim reserves the server: it goes from Available to Claimed, and the claim is Bound.
+    let before = site.host(0).await?;
+    ensure!(state_of(&before) == Some(HostState::Available), "{:?}", before.status);
     let spec = json!({
         "hostRef": {"name": name(0), "namespace": HOSTS}, "online": true,
         "image": {"url": image, "format": "oci"}, "ignitionRef": {"name": "my-ignition-secret"},
@@ -237,8 +241,15 @@ async fn a_server_is_powered_only_once_its_boot_configuration_is_ready() -> Resu
     let not_ready = says("BootConfigurationNotReady", "my-osimage");
     until_host(&hosts(&site.client, HOSTS), &name(0), "not booted", not_ready).await?;
     tenant.until_told("my-server-claim", "Provisioned", "False", "HostError").await?;
+    let is_bound = |claim: &HostClaim| {
+        claim.status.as_ref().is_some_and(|status| status.phase == Some(ClaimPhase::Bound))
+    };
+    tenant.until("my-server-claim", "Bound", is_bound).await?;
+    let reserved = site.host(0).await?;
+    ensure!(state_of(&reserved) == Some(HostState::Claimed), "{:?}", reserved.status);
+    ensure!(reserved.spec.consumer_ref.is_some(), "{:?}", reserved.spec);
     ensure!(site.done_to(0)?.is_empty(), "{:?}", site.done_to(0)?);
-    ensure!(powered(&site.host(0).await?) == Some(PowerState::Off));
+    ensure!(powered(&reserved) == Some(PowerState::Off));
 
     // The image is there, so the configuration becomes Ready, and the power is as the claim says.
     let layer = |kind: &str| format!("application/vnd.ironcore.image.{kind}");
@@ -246,7 +257,8 @@ async fn a_server_is_powered_only_once_its_boot_configuration_is_ready() -> Resu
     let initramfs = registry.push_blob("my-osimage", &layer("initramfs"), &[8; 30_000]).await?;
     let root = registry.push_blob("my-osimage", &layer("squashfs"), &[9; 20_000]).await?;
     let config = registry.push_blob("my-osimage", "application/vnd.oci.empty.v1+json", b"{}").await?;
-    registry.push_manifest(("my-osimage", "latest"), &config, &[kernel, initramfs, root]).await?;
+    let good = [kernel, initramfs, root];
+    registry.push_manifest(("my-osimage", "latest"), &config, &good).await?;
     let ready = until_configuration(&site, "ready", is(BootConfigurationState::Ready)).await?;
     let status = ready.status.context("no status")?;
     ensure!(status.image_digest.as_deref().is_some_and(|digest| digest.starts_with("sha256:")), "{status:?}");
@@ -278,7 +290,74 @@ async fn a_server_is_powered_only_once_its_boot_configuration_is_ready() -> Resu
     }
     tenant.delete("my-server-claim").await?;
     until_removed(&site).await?;
+    until_host(&hosts(&site.client, HOSTS), &name(0), "free", |host| {
+        state_of(host) == Some(HostState::Available)
+    })
+    .await?;
+
+    // A claim that wants the power off holds its server, and nothing is done to that; the power comes when it says so, and
+    // again only once the boot configuration is ready.
+    registry.push_manifest(("my-osimage", "latest"), &config, &good).await?;
+    site.bmc(0, |bmc| bmc.machine.clear_log())?;
+    let mut off = spec.clone();
+    off["online"] = json!(false);
+    tenant.claim("power-off", &off).await?;
+    tenant.until("power-off", "Bound", is_bound).await?;
+    let says_off = |host: &PhysicalHost| {
+        state_of(host) == Some(HostState::Claimed) && says("WaitingForBootInfo", "wants it off")(host)
+    };
+    until_host(&hosts(&site.client, HOSTS), &name(0), "held, and off", says_off).await?;
+    ensure!(site.done_to(0)?.is_empty(), "{:?}", site.done_to(0)?);
+    tenant.patch("power-off", &json!({"spec": {"online": true}})).await?;
+    let booting = until_booting(&site).await?;
+    until_configuration(&site, "ready", is(BootConfigurationState::Ready)).await?;
+    ensure!(armed(&site)? == [(Target::Pxe, OverrideEnabled::Once)], "{:?}", armed(&site)?);
+    let machine = loader(&site, &booting).await?;
+    let (_, fetched) = machine.fetch_all(&machine.script().await?).await?;
+    ensure!(fetched == [vec![7; 50_000], vec![8; 30_000]], "another image");
+    tenant.delete("power-off").await?;
+    until_removed(&site).await?;
     registry.stop().await?;
+    site.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dhcp_gives_a_host_its_boot_instructions_by_its_mac_address_and_others_none() -> Result<()> {
+    let _alone = PORT.lock().await;
+    let Some(machine) = Machine::plugged_in(MAC, Ipv4Addr::new(127, 81, 4, 200)).await? else {
+        return skipped("dhcp_gives_a_host_its_boot_instructions…");
+    };
+    let stranger = Machine::plugged_in("00:1A:4B:16:01:FF", Ipv4Addr::new(127, 81, 4, 201)).await?;
+    let stranger = stranger.context("no rights")?;
+    let loaders = tempfile::tempdir()?;
+    std::fs::write(loaders.path().join("snponly.efi"), [1; 4096])?;
+    let loaders = format!("--ipxe-dir={}", loaders.path().display());
+    let more = ["--dhcp=proxy", "--dhcp-interfaces=lo", "--tftp-bind-address=0", &loaders];
+    let flags: Vec<&str> = FLAGS.into_iter().chain(more).collect();
+    let site = Site::open_serving(&flags, Ipv4Addr::new(127, 81, 4, 1), 1, |_| host()).await?;
+    ensure!(machine.ask(&PXE).await?.is_none(), "nobody has claimed it");
+
+    bind_pool_role(&site.plane, HOSTS).await?;
+    let tenant = Tenant::make(&site.client, "documents-dhcp").await?;
+    open_to(&site.client, HOSTS, &json!({"hostclaimNamespaces": {}})).await?;
+    let files = Ranges::start().await?;
+    let kernel = files.put("127.0.0.1", "kernel", Arc::new(Bytes::from(vec![7; 70_000])));
+    let spec = json!({
+        "hostRef": {"name": name(0), "namespace": HOSTS}, "online": true, "kernel": kernel, "osFamily": "other",
+    });
+    tenant.claim("mine", &spec).await?;
+    let booting = until_booting(&site).await?;
+
+    // Firmware is told to load iPXE, and that the script of this claim; another address, nothing.
+    ensure!(machine.until_answered(&PXE).await? == "snponly.efi");
+    let script = machine.until_answered(&IPXE).await?;
+    let of_claim = loader(&site, &booting).await?.url(Purpose::Media, "boot.ipxe");
+    ensure!(script == of_claim && script.ends_with("/boot.ipxe"), "{script}");
+    for options in [&PXE[..], &IPXE[..]] {
+        ensure!(stranger.ask(options).await?.is_none(), "it was told what another is to boot");
+    }
+    tenant.delete("mine").await?;
+    until_removed(&site).await?;
     site.close().await
 }
 
@@ -299,7 +378,7 @@ async fn a_machine_of_a_cluster_boots_from_the_network_in_every_mode() -> Result
         Ok(if known { Ok(()) } else { Err("it is not".to_owned()) })
     })
     .await?;
-    for (mode, target) in [("iPXE", Target::Pxe), ("HTTPBoot", Target::UefiHttp)] {
+    for (mode, target) in [("iPXE", Target::Pxe), ("PXE", Target::Pxe), ("HTTPBoot", Target::UefiHttp)] {
         let name = mode.to_ascii_lowercase();
         site.bmc(0, |bmc| bmc.machine.clear_log())?;
         let spec = json!({"spec": {

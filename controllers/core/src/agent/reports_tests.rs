@@ -128,7 +128,15 @@ fn an_agent_that_says_the_same_again_came_no_further_since_it_said_so_first() {
             Heard::Goes(said) => {
                 serde_json::from_str::<Value>(&said.to_annotation()).unwrap()["since"].clone()
             }
-            other => panic!("{other:?}"),
+            other @ (Heard::Installed(_)
+            | Heard::Inspected(_)
+            | Heard::Cleaned { .. }
+            | Heard::Failed(_)
+            | Heard::GoesDown
+            | Heard::Late
+            | Heard::NotNow
+            | Heard::NotWanted
+            | Heard::Nonsense) => panic!("{other:?}"),
         }
     };
     let before = |order: &str| {
