@@ -13,7 +13,7 @@ use crate::{
     fetching::Fetch,
     image::{
         Compression, Kind, Piece, Raw, Source, check,
-        qcow2::{Digests, HEADER, Header, ImageFile, Qcow2},
+        qcow2::{Digesting, Digests, HEADER, Header, ImageFile, Qcow2},
         recognise,
     },
     target::{Staged, Writing, write},
@@ -129,7 +129,7 @@ fn verify(
 ) -> Result<Digests, Problem> {
     let opened = fetch.open(path, 0).map_err(|error| Problem::new(FETCHING, error.to_string()))?;
     let mut source = begin(opened.body, Some(checksum))?;
-    let mut digests = Digests::new(opened.total);
+    let mut digests = Digesting::new(opened.total);
     let mut done = 0;
     loop {
         if telling.is_unwanted() {
