@@ -50,8 +50,8 @@ impl Works for Tasks {
     }
 
     fn clean(&self, how: Thoroughness, telling: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem> {
-        telling.progress(Progress { step: "looking for disks".to_owned(), ..Progress::default() });
-        let disks = disks::settled(|| disks::all(&self.root), || thread::sleep(BETWEEN_LOOKS))?;
+        tell_looking(telling);
+        let disks = disks::settled(|| disks::all(&self.root), pause)?;
         clean(&disks, how, &Machine::new(&self.root), telling)
     }
 
@@ -68,6 +68,16 @@ impl Works for Tasks {
             variables: &self.root.join("sys/firmware/efi/efivars"),
             architecture: Architecture::of(rustix::system::uname().machine().to_str().unwrap_or_default()),
         };
-        install(order, &disks::all(&self.root)?, fetch, telling, &surroundings)
+        tell_looking(telling);
+        let disks = disks::settled_for(&order.disk, || disks::all(&self.root), pause)?;
+        install(order, &disks, fetch, telling, &surroundings)
     }
+}
+
+fn tell_looking(telling: &dyn Telling) {
+    telling.progress(Progress { step: "looking for disks".to_owned(), ..Progress::default() });
+}
+
+fn pause() {
+    thread::sleep(BETWEEN_LOOKS);
 }
