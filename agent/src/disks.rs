@@ -14,7 +14,7 @@ use std::path::Path;
 use beskar7_agent_protocol::hardware::{Disk, DiskKind};
 
 pub use self::choosing::choose;
-pub use self::settled::settled;
+pub use self::settled::{settled, settled_for};
 use crate::{sysfs, telling::Problem};
 
 /// How a disk is spoken to: what it says of itself is in other places then.

@@ -44,7 +44,7 @@ pub trait Wire: Sync {
 }
 
 /// Says what a machine is made of. Switches tell who they are every thirty seconds, which is what takes the time:
-/// interfaces must be up for a while to have a link, and to hear.
+/// interfaces must be up for a while to have a link, and to hear. Disks are looked at behind that: some come late.
 ///
 /// # Errors
 /// The kernel's own lists can't be read, or nobody wants to know any more.
@@ -70,10 +70,10 @@ pub fn inspect(root: &Path, wire: &dyn Wire, telling: &dyn Telling) -> Result<In
             telling.log(&format!("what the network interfaces are connected to is not known: {reason}"))
         }
     }
-    Ok(Inventory { nics, ..inventory? })
+    Ok(Inventory { disks: disks::all(root)?, nics, ..inventory? })
 }
 
-/// All but the network.
+/// All but the network and the disks.
 fn everything_else(root: &Path) -> Result<Inventory, Problem> {
     let table = Table::read(root);
     Ok(Inventory {
@@ -81,10 +81,9 @@ fn everything_else(root: &Path) -> Result<Inventory, Problem> {
         boot_mode: firmware::boot_mode(root),
         cpu: cpu::all(root, &table)?,
         memory_bytes: memory::installed(&table).or_else(|| memory::of_kernel(root)).unwrap_or(0),
-        disks: disks::all(root)?,
-        nics: Vec::new(),
         pci: pci::all(root)?,
         tpm: firmware::tpm(root),
+        ..Inventory::default()
     })
 }
 

@@ -4,12 +4,10 @@ use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use beskar7_agent_protocol::report::{LONGEST_LINE, MOST_LINES};
+
 /// So many lines wait for the server at most; of more, the newest are kept.
 const MOST_WAITING: usize = 500;
-/// So many lines go with one report.
-const MOST_AT_ONCE: usize = 100;
-/// The kernel refuses a line of its log that is longer than about a thousand bytes.
-const LONGEST_LINE: usize = 900;
 
 /// What was said.
 pub struct Journal {
@@ -56,7 +54,7 @@ impl Journal {
     #[must_use]
     pub fn waiting(&self) -> Lines {
         let inner = self.lock();
-        let lines: Vec<String> = inner.waiting.iter().take(MOST_AT_ONCE).cloned().collect();
+        let lines: Vec<String> = inner.waiting.iter().take(MOST_LINES).cloned().collect();
         let end = inner.first + lines.len() as u64;
         Lines { lines, end }
     }
@@ -142,9 +140,9 @@ mod tests {
         (0..MOST_WAITING).for_each(|number| journal.say(&number.to_string()));
         journal.told(&first);
         let lines = journal.waiting();
-        assert_eq!((lines.lines.len(), lines.lines[0].as_str()), (MOST_AT_ONCE, "0"));
+        assert_eq!((lines.lines.len(), lines.lines[0].as_str()), (MOST_LINES, "0"));
         journal.told(&lines);
-        assert_eq!(journal.waiting().lines[0], MOST_AT_ONCE.to_string());
+        assert_eq!(journal.waiting().lines[0], MOST_LINES.to_string());
         journal.say(&"ä".repeat(LONGEST_LINE));
         let parts = std::iter::repeat_with(|| {
             let next = journal.waiting();

@@ -56,8 +56,8 @@ impl Works for Tasks {
     }
 
     fn clean(&self, how: Thoroughness, telling: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem> {
-        telling.progress(Progress { step: "looking for disks".to_owned(), ..Progress::default() });
-        let disks = disks::settled(|| disks::all(&self.root), || thread::sleep(BETWEEN_LOOKS))?;
+        tell_looking(telling);
+        let disks = disks::settled(|| disks::all(&self.root), pause)?;
         self.tell_of_others(telling)?;
         clean(&disks, how, &Machine::new(&self.root), telling)
     }
@@ -75,7 +75,17 @@ impl Works for Tasks {
             variables: &self.root.join("sys/firmware/efi/efivars"),
             architecture: Architecture::of(rustix::system::uname().machine().to_str().unwrap_or_default()),
         };
+        tell_looking(telling);
+        let disks = disks::settled_for(&order.disk, || disks::all(&self.root), pause)?;
         self.tell_of_others(telling)?;
-        install(order, &disks::all(&self.root)?, fetch, telling, &surroundings)
+        install(order, &disks, fetch, telling, &surroundings)
     }
+}
+
+fn tell_looking(telling: &dyn Telling) {
+    telling.progress(Progress { step: "looking for disks".to_owned(), ..Progress::default() });
+}
+
+fn pause() {
+    thread::sleep(BETWEEN_LOOKS);
 }

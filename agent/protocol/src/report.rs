@@ -4,6 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::hardware::Inventory;
 
+/// So many lines of a log go with one report, and so many are taken.
+pub const MOST_LINES: usize = 100;
+/// So many bytes of a line, too: the kernel refuses a line of its log that is longer than about a thousand.
+pub const LONGEST_LINE: usize = 900;
+
 /// How far an order is.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
@@ -13,7 +18,7 @@ pub struct Report {
     /// Where it stands.
     #[serde(flatten)]
     pub state: State,
-    /// What the agent has logged since its last report, oldest first.
+    /// What the agent has logged since its last report, oldest first; at most [`MOST_LINES`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub log: Vec<String>,
 }

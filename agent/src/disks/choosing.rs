@@ -30,6 +30,12 @@ pub fn choose<'a>(disks: &'a [Disk], hints: &DiskHints, least_bytes: u64) -> Res
     })
 }
 
+/// Whether a disk is there that these hints name, not only describe: one that comes later is not a better one.
+pub(super) fn has_named(disks: &[Disk], hints: &DiskHints) -> bool {
+    let names = [&hints.device_name, &hints.hctl, &hints.serial_number, &hints.wwn];
+    names.iter().any(|name| name.is_some()) && disks.iter().any(|disk| misfit(disk, hints, 0).is_none())
+}
+
 /// Why a disk does not fit: the first reason, in the order in which people look for it.
 fn misfit(disk: &Disk, hints: &DiskHints, least_bytes: u64) -> Option<String> {
     let least = hints.min_size_gigabytes.unwrap_or(0).saturating_mul(GIGABYTE).max(least_bytes);

@@ -1,7 +1,8 @@
 //! Waits until no more disks appear: those behind expanders, and those whose driver comes late, come one after the other.
 
-use beskar7_agent_protocol::hardware::Disk;
+use beskar7_agent_protocol::{hardware::Disk, order::DiskHints};
 
+use super::choosing::has_named;
 use crate::telling::Problem;
 
 /// So many looks in a row must show the same disks.
@@ -14,12 +15,32 @@ const MOST_LOOKS: u32 = 60;
 /// # Errors
 /// They can't be looked at.
 pub fn settled(
+    look: impl FnMut() -> Result<Vec<Disk>, Problem>,
+    pause: impl FnMut(),
+) -> Result<Vec<Disk>, Problem> {
+    settled_or(|_| false, look, pause)
+}
+
+/// The disks to choose one of: the same, but the one that hints name is waited for no longer than until it is there.
+///
+/// # Errors
+/// They can't be looked at.
+pub fn settled_for(
+    hints: &DiskHints,
+    look: impl FnMut() -> Result<Vec<Disk>, Problem>,
+    pause: impl FnMut(),
+) -> Result<Vec<Disk>, Problem> {
+    settled_or(|disks| has_named(disks, hints), look, pause)
+}
+
+fn settled_or(
+    are_enough: impl Fn(&[Disk]) -> bool,
     mut look: impl FnMut() -> Result<Vec<Disk>, Problem>,
     mut pause: impl FnMut(),
 ) -> Result<Vec<Disk>, Problem> {
     let (mut disks, mut quiet) = (look()?, 0);
     for _ in 0..MOST_LOOKS {
-        if quiet == QUIET_LOOKS {
+        if quiet == QUIET_LOOKS || are_enough(&disks) {
             break;
         }
         pause();
@@ -33,6 +54,7 @@ pub fn settled(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disks::choose;
 
     fn disks(names: &[&str]) -> Vec<Disk> {
         names.iter().map(|name| Disk { path: (*name).to_owned(), ..Disk::default() }).collect()
@@ -62,5 +84,42 @@ mod tests {
         );
         assert!(found.is_ok());
         assert!(settled(|| Err(Problem::new("looking", "gone")), || {}).is_err());
+    }
+
+    #[test]
+    fn a_disk_is_chosen_of_all_that_come_but_one_that_is_named_is_not_waited_for_once_it_is_there() {
+        let disk = |name: &str, serial: &str, size_bytes| Disk {
+            path: name.to_owned(),
+            serial_number: Some(serial.to_owned()),
+            wwn: Some(format!("0x5000c500a1b2c3d{size_bytes}")),
+            hctl: Some(format!("0:0:{size_bytes}:0")),
+            size_bytes,
+            ..Disk::default()
+        };
+        let come_one_by_one = [disk("/dev/sda", "A", 3), disk("/dev/sdb", "B", 1), disk("/dev/sdc", "C", 2)];
+        let some = |text: &str| Some(text.to_owned());
+        let whole = DiskHints::default;
+        for (hints, pauses_expected, expected) in [
+            // The smallest one, which was not there at first.
+            (whole(), 2 + QUIET_LOOKS, "/dev/sdb"),
+            (DiskHints { rotational: Some(true), ..whole() }, 2 + QUIET_LOOKS, "/dev/sdb"),
+            (DiskHints { serial_number: some("A"), ..whole() }, 0, "/dev/sda"),
+            (DiskHints { serial_number: some("C"), ..whole() }, 2, "/dev/sdc"),
+            (DiskHints { wwn: some("0x5000c500a1b2c3d1"), ..whole() }, 1, "/dev/sdb"),
+            (DiskHints { hctl: some("0:0:3:0"), ..whole() }, 0, "/dev/sda"),
+            (DiskHints { device_name: some("/dev/sdb"), ..whole() }, 1, "/dev/sdb"),
+        ] {
+            let (mut looks, mut pauses) = (0, 0);
+            let look = || {
+                looks += 1;
+                Ok(come_one_by_one.iter().take(looks).cloned().collect())
+            };
+            let disks = settled_for(&hints, look, || pauses += 1).unwrap();
+            assert_eq!(pauses, pauses_expected, "{hints:?}");
+            assert_eq!(choose(&disks, &hints, 0).unwrap().path, expected, "{hints:?}");
+        }
+        let gone = DiskHints { serial_number: some("D"), ..whole() };
+        let disks = settled_for(&gone, || Ok(come_one_by_one.to_vec()), || {}).unwrap();
+        assert!(choose(&disks, &gone, 0).is_err(), "it is not waited for for ever");
     }
 }

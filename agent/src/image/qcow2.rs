@@ -10,7 +10,7 @@ mod header;
 mod unpack;
 
 pub use self::{
-    file::{Digests, ImageFile},
+    file::{Digesting, Digests, ImageFile},
     header::{Header, Packing},
 };
 

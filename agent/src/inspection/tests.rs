@@ -118,6 +118,29 @@ fn a_machine_is_told_with_what_it_is_connected_to() {
     assert_eq!(interfaces, [Interface { name: "eth0".into(), index: 7 }]);
 }
 
+/// A machine of which one more disk appears by the time that the listening is over: then it is asked whether that is wanted.
+struct Growing(Tree);
+
+impl Telling for Growing {
+    fn progress(&self, _: Progress) {}
+
+    fn log(&self, _: &str) {}
+
+    fn is_unwanted(&self) -> bool {
+        self.0.disk("pci0000:00/0000:00:05.0/virtio2/block/vdb", "../../../virtio2", &[]);
+        false
+    }
+}
+
+#[test]
+fn a_disk_that_comes_while_neighbours_are_listened_to_is_told_too() {
+    let growing = Growing(machine());
+    let wire = Told(Ok(BTreeMap::new()), Mutex::default());
+    let inventory = inspect(growing.0.root(), &wire, &growing).unwrap();
+    let paths: Vec<_> = inventory.disks.iter().map(|disk| disk.path.as_str()).collect();
+    assert_eq!(paths, ["/dev/vda", "/dev/vdb"]);
+}
+
 #[test]
 fn a_wire_that_can_not_be_heard_is_no_reason_to_tell_nothing() {
     let (outcome, lines, _) = look(&machine(), Err("no permission".into()));

@@ -13,7 +13,7 @@ use crate::{
     fetching::Fetch,
     image::{
         Compression, Kind, Piece, Raw, Source, check,
-        qcow2::{Digests, HEADER, Header, ImageFile, Qcow2},
+        qcow2::{Digesting, Digests, HEADER, Header, ImageFile, Qcow2},
         recognise,
     },
     target::{Staged, Writing, write},
@@ -133,7 +133,7 @@ fn verify(
 ) -> Result<(Digests, Vec<u8>), Problem> {
     let opened = fetch.open(path, 0).map_err(|error| Problem::new(FETCHING, error.to_string()))?;
     let mut source = begin(opened.body, Some(checksum))?;
-    let (mut digests, mut first) = (Digests::new(opened.total), Vec::with_capacity(HEADER));
+    let (mut digests, mut first) = (Digesting::new(opened.total), Vec::with_capacity(HEADER));
     let mut done = 0;
     loop {
         if telling.is_unwanted() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use beskar7_agent_protocol::{
     order::Order,
-    report::{CleanedDisk, Report, State, Wiping},
+    report::{CleanedDisk, LONGEST_LINE, MOST_LINES, Report, State, Wiping},
 };
 use beskar7_api::{HostBootConfiguration, PhysicalHost};
 use beskar7_boot::{
@@ -27,9 +27,6 @@ use crate::clock::now;
 /// So many disks are named in an event, and so much of each name.
 const MOST_DISKS_TOLD: usize = 12;
 const LONGEST_NAME: usize = 48;
-/// So many lines of what an agent logged are logged here with one report, and so much of each.
-const MOST_LINES: usize = 64;
-const LONGEST_LINE: usize = 512;
 
 impl BootDesk {
     /// What the agent on a machine does next. The host is read for it: what a cache shows may be of the time before the
@@ -198,7 +195,7 @@ fn log(holder: &Holder, report: &Report) {
     let (namespace, name) = &holder.host;
     for line in report.log.iter().take(MOST_LINES) {
         let line: String = hidden(line).chars().filter(|c| !c.is_control()).take(LONGEST_LINE).collect();
-        tracing::debug!(namespace, name, line, "an agent says");
+        tracing::info!(namespace, name, line, "an agent says");
     }
 }
 

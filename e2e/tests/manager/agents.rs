@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use super::setup::LIMIT;
 use super::site::Site;
 
+/// What it logs with each report.
+pub const LINE: &str = "a line of what it does";
+
 /// What is in the drives of the first machine of a site.
 pub fn in_drives(site: &Site) -> Result<Vec<String>> {
     site.bmc(0, |bmc| bmc.machine.slots().iter().filter_map(|slot| slot.image.clone()).collect())
@@ -71,7 +74,8 @@ impl Agent {
 
     /// Says how an order stands.
     pub async fn report(&self, order: &Value, state: &Value) -> Result<StatusCode> {
-        let mut report = json!({"order": order["id"], "log": ["a line of what it does"]});
+        // What it logs may hold its URL.
+        let mut report = json!({"order": order["id"], "log": [format!("{LINE} by {}", self.url)]});
         beskar7_e2e::objects::merge(&mut report, state);
         let sent = self.http.post(format!("{}agent/report", self.url)).body(report.to_string());
         Ok(sent.send().await?.status())

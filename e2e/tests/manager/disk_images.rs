@@ -20,7 +20,7 @@ use kube::Api;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::agents::{Agent, from_drive, in_drives};
+use super::agents::{Agent, LINE, from_drive, in_drives};
 use super::from_network::Loader;
 use super::owners::{delete_machine, make_machine, until_gone, until_phase, until_waiting};
 use super::setup::*;
@@ -209,6 +209,10 @@ async fn a_tenant_has_an_image_written_to_a_disk_step_by_step() -> Result<()> {
         ensure!(!told.contains(secret), "a secret is told to everybody");
     }
     nothing_of_others(&tenant, &[agent.secret()?]).await?;
+    // What the agent logs stands in the manager's log, with the host that it is of.
+    let log = logged(&site.manager)?;
+    let line = log.lines().find(|line| line.contains(LINE)).context("what the agent logs is nowhere")?;
+    ensure!(line.contains("INFO") && line.contains(&format!("{:?}", name(0))), "{line}");
 
     tenant.begin_to_delete(claim).await?;
     wait::until_true("its agent to be a stranger", LIMIT, || async {

@@ -25,15 +25,21 @@ type ShortDigest = [u8; 16];
 
 /// What each piece of a file was when its checksum was verified. What is read again later has to be the same, or another
 /// image could be given than the one that was checked.
+#[derive(Debug)]
 pub struct Digests {
     /// Bytes of a piece: more of a larger file, so that its digests find room in the memory of a machine.
     piece: usize,
     done: Vec<ShortDigest>,
+}
+
+/// The same in the making.
+pub struct Digesting {
+    digests: Digests,
     /// Of the piece that is not complete, and how many bytes of it there were.
     begun: (Context, usize),
 }
 
-impl Digests {
+impl Digesting {
     /// Of a file of so many bytes, as far as that is known.
     #[must_use]
     pub fn new(total: Option<u64>) -> Self {
@@ -41,17 +47,17 @@ impl Digests {
         while total.is_some_and(|total| total.div_ceil(piece as u64) > MOST_DIGESTS) {
             piece = piece.saturating_mul(2);
         }
-        Self { piece, done: Vec::new(), begun: (Context::new(&SHA256), 0) }
+        Self { digests: Digests { piece, done: Vec::new() }, begun: (Context::new(&SHA256), 0) }
     }
 
     /// Goes on with the next bytes of the file.
     pub fn update(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let (digest, length) = &mut self.begun;
-            let (now, later) = bytes.split_at(bytes.len().min(self.piece - *length));
+            let (now, later) = bytes.split_at(bytes.len().min(self.digests.piece - *length));
             digest.update(now);
             *length += now.len();
-            if *length == self.piece {
+            if *length == self.digests.piece {
                 self.end_piece();
             }
             bytes = later;
@@ -60,18 +66,20 @@ impl Digests {
 
     /// The file has ended.
     #[must_use]
-    pub fn complete(mut self) -> Self {
+    pub fn complete(mut self) -> Digests {
         if self.begun.1 > 0 {
             self.end_piece();
         }
-        self
+        self.digests
     }
 
     fn end_piece(&mut self) {
         let (digest, _) = std::mem::replace(&mut self.begun, (Context::new(&SHA256), 0));
-        self.done.push(short(digest.finish().as_ref()));
+        self.digests.done.push(short(digest.finish().as_ref()));
     }
+}
 
+impl Digests {
     fn check(&self, index: u64, bytes: &[u8]) -> Result<(), Problem> {
         let expected = usize::try_from(index).ok().and_then(|index| self.done.get(index));
         if bytes.is_empty() || expected == Some(&short(digest(&SHA256, bytes).as_ref())) {
@@ -200,7 +208,7 @@ mod tests {
             (Some(1 << 40), 4 << 20),
             (Some(16 << 40), 64 << 20),
         ] {
-            let digests = Digests::new(total);
+            let digests = Digesting::new(total).complete();
             assert_eq!(digests.piece, piece, "{total:?}");
             let bytes = total.unwrap_or(0).div_ceil(digests.piece as u64) * size_of::<ShortDigest>() as u64;
             assert!(bytes <= 4 << 20, "{total:?}: {bytes} bytes");
