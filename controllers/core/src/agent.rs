@@ -4,10 +4,12 @@
 //! order has the same name for as long as the machine was armed once.
 
 mod assignment;
+mod identity;
 mod inspected;
 mod orders;
 mod reports;
 mod said;
+mod unseen;
 
 pub use self::{
     assignment::{Assignment, Work},

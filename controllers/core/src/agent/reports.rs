@@ -2,15 +2,17 @@
 
 use beskar7_agent_protocol::{
     hardware::Inventory,
-    report::{CleanedDisk, Failure, Outcome, Report, State},
+    report::{CleanedDisk, Outcome, Report, State},
 };
-use beskar7_api::PhysicalHost;
+use beskar7_api::{PhysicalHost, hardware::Hardware};
 use jiff::Timestamp;
 
 use super::{
     assignment::{Assignment, Work},
+    identity::Stranger,
     orders::is_enough,
     said::Said,
+    unseen::unseen,
 };
 use crate::host::{
     cleaning::demand_with_agent,
@@ -47,16 +49,25 @@ pub enum Heard {
     Nonsense,
 }
 
-/// What follows from what the agent on the machine of a host reports under this claim, or on this errand.
+/// What follows from what the agent on the machine of a host reports under this claim, or on this errand. `inspected` is what
+/// an agent saw of the machine before, where that is known.
 #[must_use]
-pub fn hear(host: &PhysicalHost, id: &str, report: &Report, now: Timestamp) -> Heard {
+pub fn hear(
+    host: &PhysicalHost,
+    id: &str,
+    report: &Report,
+    inspected: Option<&Hardware>,
+    now: Timestamp,
+) -> Heard {
     let Some(assignment) = Assignment::standing(host, id) else { return Heard::NotWanted };
-    let heard = if report.order == assignment.order() {
-        of_work(host, &assignment, report, now)
-    } else if report.order == assignment.farewell() {
-        of_farewell(&assignment, report)
-    } else {
-        Heard::NotWanted
+    let is_of_work = report.order == assignment.order();
+    let heard = match Stranger::of(host, report) {
+        _ if !is_of_work && report.order != assignment.farewell() => Heard::NotWanted,
+        Some(stranger) if is_of_work => of_stranger(host, &assignment, &stranger, report, now),
+        // It goes down, whatever it was told.
+        Some(_) => Heard::Late,
+        None if is_of_work => of_work(host, &assignment, report, inspected, now),
+        None => of_farewell(&assignment, report),
     };
     // A paused host is left as it is, and its machine with it.
     match (Assignment::of(host, id).is_none(), heard) {
@@ -73,7 +84,13 @@ pub fn hear(host: &PhysicalHost, id: &str, report: &Report, now: Timestamp) -> H
     }
 }
 
-fn of_work(host: &PhysicalHost, assignment: &Assignment, report: &Report, now: Timestamp) -> Heard {
+fn of_work(
+    host: &PhysicalHost,
+    assignment: &Assignment,
+    report: &Report,
+    inspected: Option<&Hardware>,
+    now: Timestamp,
+) -> Heard {
     match (&report.state, assignment.work) {
         (State::Running(_) | State::Failed(_), _) if is_over(host, assignment) => Heard::Late,
         (State::Running(progress), _) => Heard::Goes(Said::running(assignment, progress, now)),
@@ -83,12 +100,10 @@ fn of_work(host: &PhysicalHost, assignment: &Assignment, report: &Report, now: T
         }
         (State::Done(Outcome::Inspected(inventory)), Work::Inspect) => Heard::Inspected(inventory.clone()),
         (State::Done(Outcome::Cleaned(disks)), Work::Clean(how)) => match demand_with_agent(host) {
-            Some(_) if is_enough(host, how) && disks.is_empty() && known_disks(host) > 0 => {
-                Heard::Failed(Said::failed(assignment, &nothing_found(host), now))
-            }
-            Some(demand) if is_enough(host, how) => {
-                Heard::Cleaned { claim: demand.claim, disks: disks.clone() }
-            }
+            Some(demand) if is_enough(host, how) => match unseen(host, (disks, &demand.claim), inspected) {
+                Some(failure) => Heard::Failed(Said::failed(assignment, &failure, now)),
+                None => Heard::Cleaned { claim: demand.claim, disks: disks.clone() },
+            },
             Some(_) => Heard::NotWanted,
             None => Heard::Late,
         },
@@ -101,18 +116,19 @@ fn of_work(host: &PhysicalHost, assignment: &Assignment, report: &Report, now: T
     }
 }
 
-/// What was not seen was not wiped: a controller without a driver hides its disks, and nobody knows what is on them.
-fn nothing_found(host: &PhysicalHost) -> Failure {
-    let message = format!(
-        "no disk was found, and {} are known of this machine: the agent's ramdisk may lack the driver of their controller",
-        known_disks(host)
-    );
-    Failure { step: "wiping".to_owned(), disk: None, message }
-}
-
-fn known_disks(host: &PhysicalHost) -> usize {
-    let details = host.status.as_ref().and_then(|status| status.hardware_details.as_ref());
-    details.map_or(0, |details| details.hardware.storage.len())
+/// What another machine came to counts for nothing, but that it is another one.
+fn of_stranger(
+    host: &PhysicalHost,
+    assignment: &Assignment,
+    stranger: &Stranger,
+    report: &Report,
+    now: Timestamp,
+) -> Heard {
+    match &report.state {
+        State::Running(_) => Heard::NotWanted,
+        State::Done(_) | State::Failed(_) if is_over(host, assignment) => Heard::Late,
+        State::Done(_) | State::Failed(_) => Heard::Failed(Said::of_another(assignment, stranger, now)),
+    }
 }
 
 fn is_over(host: &PhysicalHost, assignment: &Assignment) -> bool {
