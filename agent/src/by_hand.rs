@@ -129,6 +129,10 @@ impl Careful<'_> {
 }
 
 impl Works for Careful<'_> {
+    fn uuid(&self) -> Option<String> {
+        self.works.uuid()
+    }
+
     fn inspect(&self, telling: &dyn Telling) -> Result<Inventory, Problem> {
         self.works.inspect(telling)
     }

@@ -43,6 +43,10 @@ fn arguments_are_understood_or_told_to_be_wrong() {
 struct Counting(AtomicUsize);
 
 impl Works for Counting {
+    fn uuid(&self) -> Option<String> {
+        None
+    }
+
     fn inspect(&self, _: &dyn Telling) -> Result<Inventory, Problem> {
         Ok(Inventory::default())
     }

@@ -73,6 +73,12 @@ pub fn inspect(root: &Path, wire: &dyn Wire, telling: &dyn Telling) -> Result<In
     Ok(Inventory { disks: disks::all(root)?, nics, ..inventory? })
 }
 
+/// The machine's UUID, where it has one of its own.
+#[must_use]
+pub fn uuid(root: &Path) -> Option<String> {
+    firmware::system(root).uuid
+}
+
 /// All but the network and the disks.
 fn everything_else(root: &Path) -> Result<Inventory, Problem> {
     let table = Table::read(root);

@@ -15,7 +15,7 @@ use crate::boot_entry::Architecture;
 use crate::cleaning::{clean, machine::Machine};
 use crate::disks;
 use crate::fetching::Fetch;
-use crate::inspection::{Listening, inspect};
+use crate::inspection::{self, Listening, inspect};
 use crate::installation::{Surroundings, install};
 use crate::target::{Device, DiskFile};
 use crate::telling::{Problem, Telling};
@@ -51,6 +51,10 @@ impl Tasks {
 }
 
 impl Works for Tasks {
+    fn uuid(&self) -> Option<String> {
+        inspection::uuid(&self.root)
+    }
+
     fn inspect(&self, telling: &dyn Telling) -> Result<Inventory, Problem> {
         inspect(&self.root, &Listening::new(Listening::USUAL), telling)
     }

@@ -115,10 +115,8 @@ const TABLE: &[Line] = &[
     ours("dhcpreservations", READ, ALWAYS),
     ours("dhcpreservations", MAKE, CONTROLLING),
     status_of("dhcpreservations", ALWAYS),
-    // Applied on the server: made where it is not there.
-    ours("hardwaredata", &["create", "patch"], ALWAYS),
-    // What the agent saw of a machine.
-    ours("hardwaredata", &["get"], CONTROLLING),
+    // Applied on the server: made where it is not there. What the agent saw of a machine is read again.
+    ours("hardwaredata", &["get", "create", "patch"], ALWAYS),
     // Machines that nobody knew.
     line((GROUP, "physicalhosts"), &["create"], Where::Discovery, |options| {
         options.discovery_namespace().is_some()

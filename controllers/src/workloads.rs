@@ -222,9 +222,9 @@ pub fn system_id(told: Option<&str>) -> SystemId {
     if told.is_empty() {
         return SystemId::Untold;
     }
-    match MachineUuid::parse(told) {
-        Some(uuid) if !uuid.is_filler() => SystemId::Real(uuid.canonical().to_string()),
-        Some(_) | None => SystemId::Filler(told.to_owned()),
+    match MachineUuid::real(told) {
+        Some(uuid) => SystemId::Real(uuid.canonical().to_string()),
+        None => SystemId::Filler(told.to_owned()),
     }
 }
 

@@ -6,6 +6,7 @@
 use std::hint::black_box;
 use std::sync::LazyLock;
 
+use beskar7_machine_uuid::MachineUuid;
 use reqwest::StatusCode;
 use reqwest::header::{ETAG, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 
@@ -22,7 +23,6 @@ use crate::resource::Resource;
 use crate::system::System;
 use crate::transport::{Answer, Limits, Transport};
 use crate::trust::Trust;
-use crate::uuid::MachineUuid;
 use crate::{inventory, power};
 
 /// As many characters as one error may have: it goes into logs, events and the status of a host.

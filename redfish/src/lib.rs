@@ -27,8 +27,9 @@ mod system;
 mod task;
 mod transport;
 mod trust;
-mod uuid;
 mod verdict;
+
+pub use beskar7_machine_uuid::MachineUuid;
 
 pub use address::{Address, AddressError};
 pub use bmc::Bmc;
@@ -48,4 +49,3 @@ pub use shown::shown;
 pub use system::{BootProgress, PackedSystem, Power, Summary, System};
 pub use transport::{Guard, Limits};
 pub use trust::{Trust, TrustError, Untrusted};
-pub use uuid::MachineUuid;

@@ -1,10 +1,11 @@
 //! Which ComputerSystem a host is, and what it says of itself.
 
+use beskar7_machine_uuid::MachineUuid;
+
 use crate::bmc::{Bmc, Changed};
 use crate::error::Error;
 use crate::resource::{Packed, Resource};
 use crate::shown::shown;
-use crate::uuid::MachineUuid;
 
 /// As many systems of one BMC as are looked at to find the one that can be reset.
 const MOST_SYSTEMS: usize = 16;

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 pub struct Order {
     /// Reports name it. The same order again, after a restart, has the same one.
     pub id: String,
+    /// The SMBIOS UUID of the machine that it is for, where that is known. Another one leaves it alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// What is to be done.
     #[serde(flatten)]
     pub task: Task,
@@ -174,9 +177,14 @@ mod tests {
             ),
             (r#"{"id":"1","task":"powerOff"}"#, Task::PowerOff),
         ] {
-            let order = Order { id: "1".into(), task };
+            let order = Order { id: "1".into(), machine: None, task };
             assert_eq!(serde_json::to_string(&order).unwrap(), text);
             assert_eq!(serde_json::from_str::<Order>(text).unwrap(), order);
         }
+        let text = r#"{"id":"1","machine":"4c4c4544-0035-3410-8050-c6c04f314733","task":"inspect"}"#;
+        let machine = Some("4c4c4544-0035-3410-8050-c6c04f314733".to_owned());
+        let order = Order { id: "1".into(), machine, task: Task::Inspect };
+        assert_eq!(serde_json::to_string(&order).unwrap(), text);
+        assert_eq!(serde_json::from_str::<Order>(text).unwrap(), order);
     }
 }

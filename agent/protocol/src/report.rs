@@ -15,6 +15,9 @@ pub const LONGEST_LINE: usize = 900;
 pub struct Report {
     /// The order's id.
     pub order: String,
+    /// The SMBIOS UUID of the machine that says it, where it has one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// Where it stands.
     #[serde(flatten)]
     pub state: State,
@@ -154,7 +157,7 @@ mod tests {
                 })),
             ),
         ] {
-            let report = Report { order: "1".into(), state, log: Vec::new() };
+            let report = Report { order: "1".into(), machine: None, state, log: Vec::new() };
             assert_eq!(serde_json::to_string(&report).unwrap(), text);
             assert_eq!(serde_json::from_str::<Report>(text).unwrap(), report);
         }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use beskar7_agent_protocol::hardware::{BootMode, System};
+use beskar7_machine_uuid::MachineUuid;
 
 use crate::sysfs;
 
@@ -27,9 +28,6 @@ const FILLERS: [&str; 17] = [
     "123456789",
 ];
 
-/// UUIDs that many machines have: a board vendor's example, and its other byte order.
-const SHARED: [&str; 2] = ["03000200-0400-0500-0006-000700080009", "00020003-0004-0005-0006-000700080009"];
-
 /// What firmware says of the machine.
 pub fn system(root: &Path) -> System {
     let field =
@@ -38,7 +36,7 @@ pub fn system(root: &Path) -> System {
         manufacturer: field("sys_vendor"),
         product: field("product_name"),
         serial_number: field("product_serial"),
-        uuid: field("product_uuid").map(|uuid| uuid.to_lowercase()).filter(|uuid| is_own(uuid)),
+        uuid: field("product_uuid").and_then(|uuid| MachineUuid::real(&uuid)).map(|uuid| uuid.to_string()),
         firmware_version: field("bios_version"),
         firmware_vendor: field("bios_vendor"),
     }
@@ -53,10 +51,6 @@ fn is_real(text: &str) -> bool {
     let first = letters.next();
     let is_one_letter = letters.all(|letter| Some(letter) == first);
     !is_row && !is_one_letter && !FILLERS.contains(&text.as_str())
-}
-
-fn is_own(uuid: &str) -> bool {
-    !SHARED.contains(&uuid)
 }
 
 /// How firmware started the kernel.

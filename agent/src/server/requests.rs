@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn an_order_is_understood_or_known_by_its_id_at_least() {
-        let order = Order { id: "7".to_owned(), task: Task::Inspect };
+        let order = Order { id: "7".to_owned(), machine: None, task: Task::Inspect };
         let read = understood(br#"{"id":"7","task":"inspect"}"#).unwrap();
         assert_eq!(read, Asked::Order(Box::new(order)));
         let read = understood(br#"{"id":"7","task":"dance"}"#).unwrap();

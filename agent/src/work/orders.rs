@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use beskar7_agent_protocol::order::{Order, Task};
 use beskar7_agent_protocol::report::{Failure, Outcome, Report, State};
+use beskar7_machine_uuid::MachineUuid;
 
 use super::Works;
 use super::memory::most_used;
@@ -65,6 +66,21 @@ pub enum WorkError {
         /// What was last in the way.
         last: FetchError,
     },
+    /// An order is for another machine, and nothing was done to this one.
+    #[error("{}", not_for(ordered, own))]
+    AnotherMachine {
+        /// The machine that it is for.
+        ordered: MachineUuid,
+        /// This one.
+        own: MachineUuid,
+    },
+}
+
+fn not_for(ordered: &MachineUuid, own: &MachineUuid) -> String {
+    format!(
+        "the order is for the machine with UUID {ordered}, and this one has {own}: nothing is done to it. It starts the \
+         agent in the other's place: correct spec.bootMACAddress of the other's host"
+    )
 }
 
 /// What is needed for the work.
@@ -96,7 +112,7 @@ impl Work<'_> {
     /// Carries out one order after the other, until the machine is to go down.
     ///
     /// # Errors
-    /// The server was away for too long.
+    /// The server was away for too long, or takes this machine for another one.
     pub fn carry_on(&self) -> Result<Down, WorkError> {
         let mut finished: Option<Finished> = None;
         loop {
@@ -118,12 +134,30 @@ impl Work<'_> {
                     std::thread::sleep(self.pauses.between_orders);
                 }
                 Some(_) | None => {
+                    self.is_for_this_machine(&order)?;
                     if let Some(down) = self.take(&order, &mut finished)? {
                         return Ok(down);
                     }
                 }
             }
         }
+    }
+
+    /// Looks whether an order is for this machine, before anything is touched. Who goes on to ask would take the orders of the
+    /// one that is meant. What tells no UUID of its own can't be compared.
+    fn is_for_this_machine(&self, order: &Order) -> Result<(), WorkError> {
+        let ordered = order.machine.as_deref().and_then(MachineUuid::real);
+        let own = self.works.uuid().as_deref().and_then(MachineUuid::real);
+        let (Some(ordered), Some(own)) = (ordered, own) else { return Ok(()) };
+        if ordered.is_same_machine(own) {
+            return Ok(());
+        }
+        let another = WorkError::AnotherMachine { ordered, own };
+        let message = another.to_string();
+        self.journal.say(&format!("order {}: {message}", order.id));
+        let failure = Failure { step: "comparing UUIDs".to_owned(), disk: None, message };
+        self.tell_end(&order.id, &State::Failed(failure))?;
+        Err(another)
     }
 
     /// Carries an order out. What comes of it is how the machine goes down, if it is told to.
@@ -261,7 +295,8 @@ impl Work<'_> {
         send: impl FnOnce(&Report) -> Result<Told, E>,
     ) -> Result<Told, E> {
         let mut lines = self.journal.waiting();
-        let report = Report { order: id.to_owned(), state, log: std::mem::take(&mut lines.lines) };
+        let log = std::mem::take(&mut lines.lines);
+        let report = Report { order: id.to_owned(), machine: self.works.uuid(), state, log };
         let told = send(&report)?;
         self.journal.told(&lines);
         Ok(told)

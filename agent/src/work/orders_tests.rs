@@ -12,6 +12,8 @@ use crate::loopback::{Loopback, Reply, Request};
 use crate::server::Limits;
 use crate::telling::Telling;
 
+/// The UUID of the machine that plays.
+const OWN: &str = "4c4c4544-0035-3410-8050-c6c04f314733";
 const SOON: Duration = Duration::from_millis(1);
 
 fn pauses() -> Pauses {
@@ -29,7 +31,7 @@ fn limits() -> Limits {
 }
 
 fn order(id: &str, task: Task) -> String {
-    serde_json::to_string(&Order { id: id.to_owned(), task }).unwrap()
+    serde_json::to_string(&Order { id: id.to_owned(), machine: None, task }).unwrap()
 }
 
 /// What the server says to a report: by itself, and how often it came before.
@@ -89,6 +91,10 @@ struct Played {
 }
 
 impl Works for Played {
+    fn uuid(&self) -> Option<String> {
+        Some(OWN.to_owned())
+    }
+
     fn inspect(&self, _: &dyn Telling) -> Result<Inventory, Problem> {
         self.done.lock().unwrap().push("inspect");
         Ok(Inventory { memory_bytes: 7, ..Inventory::default() })
@@ -192,6 +198,43 @@ fn an_end_is_told_until_the_server_has_it() {
 }
 
 #[test]
+fn an_order_for_another_machine_is_not_carried_out() {
+    let wipe = Task::Clean(Clean { how: Thoroughness::Full });
+    let other = "38947555-7742-3448-3784-823347823834";
+    for task in [Task::Inspect, wipe, install(), Task::Reboot, Task::PowerOff] {
+        let told = Order { id: "1".to_owned(), machine: Some(other.to_owned()), task };
+        let desk = Desk::new(vec![serde_json::to_string(&told).unwrap()], takes_all());
+        let works = Played::default();
+        let error = desk.carry_on(&works).unwrap_err();
+        assert!(matches!(error, WorkError::AnotherMachine { .. }), "{error}");
+        assert_eq!(*works.done.lock().unwrap(), [""; 0], "{told:?}");
+        let reports = desk.told.lock().unwrap();
+        let [report] = &reports[..] else { panic!("{reports:?}") };
+        assert_eq!(report.machine.as_deref(), Some(OWN));
+        let State::Failed(failure) = &report.state else { panic!("{report:?}") };
+        for part in [other, OWN, "bootMACAddress"] {
+            assert!(failure.message.contains(part), "{failure:?}");
+        }
+    }
+}
+
+#[test]
+fn an_order_for_this_machine_is_carried_out_however_its_uuid_is_spelled() {
+    for machine in [
+        None,
+        Some(OWN.to_uppercase()),
+        Some("44454c4c-3500-1034-8050-c6c04f314733".to_owned()),
+        // What says nothing.
+        Some("03000200-0400-0500-0006-000700080009".to_owned()),
+        Some("moonlight".to_owned()),
+    ] {
+        let told = Order { id: "1".to_owned(), machine, task: Task::PowerOff };
+        let desk = Desk::new(vec![serde_json::to_string(&told).unwrap()], takes_all());
+        assert_eq!(desk.carry_on(&Played::default()), Ok(Down::PowerOff), "{told:?}");
+    }
+}
+
+#[test]
 fn who_is_not_wanted_to_go_down_stays_up() {
     let hearing: Hearing = Box::new(|report| if report.order == "1" { 410 } else { 200 });
     let desk = Desk::new(vec![order("1", Task::Reboot), order("2", Task::PowerOff)], hearing);
@@ -214,6 +257,10 @@ fn a_server_that_does_not_know_the_machine_is_left_in_the_end() {
 struct Endless;
 
 impl Works for Endless {
+    fn uuid(&self) -> Option<String> {
+        None
+    }
+
     fn inspect(&self, _: &dyn Telling) -> Result<Inventory, Problem> {
         panic!("nobody asked")
     }

@@ -9,6 +9,9 @@ use crate::telling::{Problem, Telling};
 
 /// What can be done to a machine. Where [`Telling::is_unwanted`] comes to be true, it is left as it is.
 pub trait Works: Send + Sync {
+    /// The SMBIOS UUID of the machine, where it has one of its own.
+    fn uuid(&self) -> Option<String>;
+
     /// Says what the machine is made of.
     ///
     /// # Errors

@@ -283,7 +283,11 @@ fn agents(name: &str) -> String {
 #[tokio::test]
 async fn an_agent_is_told_one_order_after_the_other() {
     let counterpart = Counterpart::new(true);
-    counterpart.desk.orders.lock().unwrap().push(Order { id: "1".to_owned(), task: Task::Reboot });
+    counterpart.desk.orders.lock().unwrap().push(Order {
+        id: "1".to_owned(),
+        machine: None,
+        task: Task::Reboot,
+    });
     let (status, headers, body) = counterpart.ask("GET", &agents("order"), None).await;
     assert_eq!((status, body.as_str()), (200, r#"{"id":"1","task":"reboot"}"#));
     assert!(headers.contains("application/json") && headers.contains("no-store"), "{headers}");

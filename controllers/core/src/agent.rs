@@ -4,15 +4,17 @@
 //! order has the same name for as long as the machine was armed once.
 
 mod assignment;
+mod identity;
 mod inspected;
 mod orders;
 mod reports;
 mod said;
+mod unseen;
 
 pub use self::{
     assignment::{Assignment, Work},
     inspected::inspection,
     orders::{Next, NotReady, next},
-    reports::{Heard, hear},
+    reports::{Heard, Known, hear},
     said::{Said, Stage},
 };

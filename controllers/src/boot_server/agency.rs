@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use beskar7_agent_protocol::{
     order::Order,
-    report::{CleanedDisk, LONGEST_LINE, MOST_LINES, Report, State, Wiping},
+    report::{CleanedDisk, LONGEST_LINE, MOST_LINES, Outcome, Report, State, Wiping},
 };
-use beskar7_api::{HostBootConfiguration, PhysicalHost};
+use beskar7_api::{HostBootConfiguration, PhysicalHost, hardware::Hardware};
 use beskar7_boot::{
     capability::{Capability, Purpose, hidden},
     delivery::{Refusal, Reported},
 };
 use beskar7_core::{
-    agent::{Assignment, Heard, Next, NotReady, Said, Work, hear, inspection, next},
+    agent::{Assignment, Heard, Known, Next, NotReady, Said, Work, hear, inspection, next},
     delivery,
     host::{belongings::belongs_to, heard::Word},
 };
@@ -22,7 +22,7 @@ use super::{
     desk::{BootDesk, not_now},
     holders::Holder,
 };
-use crate::clock::now;
+use crate::{causes::causes, clock::now};
 
 /// So many disks are named in an event, and so much of each name.
 const MOST_DISKS_TOLD: usize = 12;
@@ -72,11 +72,12 @@ impl BootDesk {
         let (holder, seen) = self.holder(capability, Purpose::Agent)?;
         log(&holder, &report);
         let report = without_secrets(report);
-        let heard = |host: &PhysicalHost| {
+        let heard = |host: &PhysicalHost, inspected: Option<&Hardware>| {
             let made = self.made_for(&holder, host);
-            hear(host, &holder.claim, made.as_deref(), &report, now())
+            let known = Known { configuration: made.as_deref(), inspected };
+            hear(host, &holder.claim, &report, known, now())
         };
-        let at_first_sight = heard(&seen);
+        let at_first_sight = heard(&seen, None);
         if let Heard::Goes(said) = at_first_sight {
             if let Some(assignment) = Assignment::of(&seen, &holder.claim) {
                 let note = format!("Its agent {}", assignment.work.does());
@@ -89,6 +90,8 @@ impl BootDesk {
         let host = self.now(&holder, |host, claim, _, _| delivery::image_is_open(host, claim)).await?;
         drop(turn);
         let host = Arc::new(host);
+        let inspected = self.seen_before(&holder, &report).await?;
+        let heard = |host: &PhysicalHost| heard(host, inspected.as_ref());
         match heard(&host) {
             Heard::Goes(said) => {
                 self.agents.said(&holder.host, said);
@@ -122,6 +125,19 @@ impl BootDesk {
             Heard::NotNow => Err(not_now(&holder, "its host is paused, and nothing is written down of it")),
             Heard::NotWanted => Ok(Reported::NotWanted),
             Heard::Nonsense => Ok(Reported::Nonsense),
+        }
+    }
+
+    /// What an agent saw of the machine before, where that matters: what it wiped is compared with it.
+    async fn seen_before(&self, holder: &Holder, report: &Report) -> Result<Option<Hardware>, Refusal> {
+        match &report.state {
+            State::Done(Outcome::Cleaned(_)) => {
+                let found = self.agents.seen_before(&holder.host).await;
+                found.map_err(|error| not_now(holder, &causes(&error)))
+            }
+            State::Done(Outcome::Inspected(_) | Outcome::Installed(_) | Outcome::GoingDown)
+            | State::Running(_)
+            | State::Failed(_) => Ok(None),
         }
     }
 
@@ -181,10 +197,15 @@ fn wiped(disks: &[CleanedDisk]) -> String {
 
 /// Agents know their own URL, which is a secret.
 fn without_secrets(mut report: Report) -> Report {
+    let without = |disk: &mut Option<String>| *disk = disk.as_deref().map(hidden);
     match &mut report.state {
-        State::Running(progress) => progress.step = hidden(&progress.step),
+        State::Running(progress) => {
+            progress.step = hidden(&progress.step);
+            without(&mut progress.disk);
+        }
         State::Failed(failure) => {
             (failure.step, failure.message) = (hidden(&failure.step), hidden(&failure.message));
+            without(&mut failure.disk);
         }
         State::Done(_) => {}
     }
@@ -201,7 +222,7 @@ fn log(holder: &Holder, report: &Report) {
 
 #[cfg(test)]
 mod tests {
-    use beskar7_agent_protocol::report::Failure;
+    use beskar7_agent_protocol::report::{Failure, Progress};
 
     use super::*;
 
@@ -219,10 +240,20 @@ mod tests {
 
     #[test]
     fn no_url_of_an_agent_is_written_down() {
-        let message = format!("http://b/c/{}/image can't be read", "0a".repeat(20));
-        let failure = Failure { step: "fetching".into(), disk: None, message };
-        let report = Report { order: "1".into(), state: State::Failed(failure), log: Vec::new() };
-        let State::Failed(failure) = without_secrets(report).state else { panic!("it failed") };
+        let url = format!("http://b/c/{}/image", "0a".repeat(20));
+        let of = |state| {
+            without_secrets(Report { order: "1".into(), machine: None, state, log: Vec::new() }).state
+        };
+        let progress = Progress { step: url.clone(), disk: Some(url.clone()), done: None, total: None };
+        let State::Running(progress) = of(State::Running(progress)) else { panic!("it runs") };
+        assert_eq!(
+            (progress.step.as_str(), progress.disk.as_deref()),
+            ("http://b/c/…/image", Some("http://b/c/…/image"))
+        );
+        let message = format!("{url} can't be read");
+        let failure = Failure { step: "fetching".into(), disk: Some(url), message };
+        let State::Failed(failure) = of(State::Failed(failure)) else { panic!("it failed") };
+        assert_eq!(failure.disk.as_deref(), Some("http://b/c/…/image"));
         assert_eq!(failure.message, "http://b/c/…/image can't be read");
     }
 }

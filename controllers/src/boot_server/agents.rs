@@ -12,11 +12,10 @@ use std::{
     time::Duration,
 };
 
-use beskar7_api::{GROUP, HardwareData, PhysicalHost, VERSION, annotations, hardware_data::Inspection};
-use beskar7_core::{
-    agent::{Said, Stage},
-    host::belongings::owner,
+use beskar7_api::{
+    GROUP, HardwareData, PhysicalHost, VERSION, annotations, hardware::Hardware, hardware_data::Inspection,
 };
+use beskar7_core::{agent::Said, host::belongings::owner};
 use kube::{
     Api, Client, Resource as _, ResourceExt as _,
     api::{Patch, PatchParams},
@@ -144,6 +143,13 @@ impl Agents {
         .await
     }
 
+    /// What an agent saw of the machine of a host before.
+    pub(super) async fn seen_before(&self, (namespace, name): &Key) -> Result<Option<Hardware>, kube::Error> {
+        let all: Api<HardwareData> = Api::namespaced(self.client.clone(), namespace);
+        let found = all.get_opt(name).await?;
+        Ok(found.and_then(|found| found.spec.inspection).map(|inspection| inspection.hardware))
+    }
+
     /// The disks of a host are clean of a claim.
     pub(super) async fn cleaned(
         &self,
@@ -220,9 +226,7 @@ impl Agents {
         let Some(host) = hosts.get_opt(name).await? else { return Ok(true) };
         let Some(assignment) = said.assignment(&host) else { return Ok(true) };
         let before = Said::of(&host, &assignment);
-        // What came late does not take back how it ended.
-        let is_over = |stage| matches!(stage, Stage::Installed | Stage::Failed);
-        if before.is_some_and(|before| is_over(before.stage()) && !is_over(said.stage())) {
+        if before.is_some_and(|before| before.outweighs(said)) {
             return Ok(true);
         }
         self.mark(&host, json!({ annotations::AGENT: said.to_annotation() })).await

@@ -106,8 +106,7 @@ fn another_machine(host: &PhysicalHost, contact: &Contact) -> Option<AnotherMach
         Contact::NotTried | Contact::Failed(_) => details().and_then(|known| known.hardware.uuid.as_deref()),
     };
     let inspected = host.annotations().get(annotations::INSPECTED_UUID)?;
-    let real = |text: &str| MachineUuid::parse(text).filter(|uuid| !uuid.is_filler());
-    let (seen, told) = (real(inspected)?, real(told?)?);
+    let (seen, told) = (MachineUuid::real(inspected)?, MachineUuid::real(told?)?);
     let another = AnotherMachine { inspected: seen.to_string(), told: told.to_string() };
     (!seen.is_same_machine(told)).then_some(another)
 }

@@ -145,7 +145,7 @@ impl BootServer {
         self.shared.change(|known| {
             known.given += 1;
             let id = format!("order-{}", known.given);
-            known.orders.push_back(Order { id: id.clone(), task });
+            known.orders.push_back(Order { id: id.clone(), machine: None, task });
             id
         })
     }

@@ -109,7 +109,8 @@ fn pci(device: &seen::PciDevice) -> PciDevice {
     }
 }
 
-fn text(text: Option<&str>) -> Option<String> {
+/// As it is written down.
+pub(super) fn text(text: Option<&str>) -> Option<String> {
     text.map(short).filter(|text| !text.is_empty())
 }
 

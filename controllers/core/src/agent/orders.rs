@@ -13,6 +13,7 @@ use beskar7_api::{
 
 use super::{
     assignment::{Assignment, Work},
+    identity::machine_of,
     said::{Said, Stage},
 };
 use crate::{
@@ -60,8 +61,10 @@ pub fn next(
     if let Some(farewell) = farewell(host, &assignment, heard_here) {
         return Ok(farewell);
     }
-    // The same again would fail again. Who changed something turns the machine off, and it is begun anew.
-    if Said::of(host, &assignment).is_some_and(|said| said.stage() == Stage::Failed) {
+    // The same again would fail again. Who changed something turns the machine off, and it is begun anew. That another
+    // machine asked is none of this one's business; and that one is told so again, and goes.
+    let has_failed = |said: Said| said.stage() == Stage::Failed && !said.is_of_another_machine();
+    if Said::of(host, &assignment).is_some_and(has_failed) {
         return Ok(Next::Nothing);
     }
     let task = match assignment.work {
@@ -71,12 +74,16 @@ pub fn next(
         Work::Clean(_) => return Ok(Next::Nothing),
         Work::Install => Task::Install(Box::new(install(host, configuration)?)),
     };
-    Ok(Next::Work(Order { id: assignment.order(), task }))
+    Ok(Next::Work(Order { id: assignment.order(), machine: machine(host), task }))
+}
+
+fn machine(host: &PhysicalHost) -> Option<String> {
+    machine_of(host).map(|uuid| uuid.to_string())
 }
 
 /// What it is told when it is done.
 fn farewell(host: &PhysicalHost, assignment: &Assignment, heard_here: impl Fn(Word) -> bool) -> Option<Next> {
-    let order = |task| Order { id: assignment.farewell(), task };
+    let order = |task| Order { id: assignment.farewell(), machine: machine(host), task };
     let is_done = match assignment.work {
         Work::Install => {
             let heard = Heard::of(host, &assignment.booting.claim);

@@ -64,6 +64,34 @@ fn it_installs_what_its_host_was_made_ready_for() {
 }
 
 #[test]
+fn an_order_names_the_machine_that_it_is_for_where_that_can_be_told() {
+    use beskar7_api::annotations::{ERRAND, INSPECTED, MACHINE_UUID};
+    let (real, other) = ("4C4C4544-0035-3410-8050-C6C04F314733", "38947555-7742-3448-3784-823347823834");
+    let small = real.to_lowercase();
+    for (told, by_people, expected) in [
+        (json!(null), None, None),
+        (json!(real), None, Some(small.as_str())),
+        (json!("03000200-0400-0500-0006-000700080009"), None, None),
+        (json!("moonlight"), None, None),
+        // The BMC tells another one than the firmware.
+        (json!(other), Some(real), Some(small.as_str())),
+        (json!(real), Some("none"), None),
+    ] {
+        for inspected in [None, Some((INSPECTED, "5"))] {
+            let marks = [(ERRAND, "inspect e 100 on")].into_iter().chain(inspected);
+            let marks: Vec<_> = marks.chain(by_people.map(|uuid| (MACHINE_UUID, uuid))).collect();
+            let status = json!({"hardwareDetails": {"uuid": told}});
+            let host = with_annotations(host(json!({}), status), &marks);
+            let (Next::Work(order) | Next::PowerOff(order)) = next(&host, "e", None, |_| false).unwrap()
+            else {
+                panic!("nothing is told")
+            };
+            assert_eq!(order.machine.as_deref(), expected, "{told} {by_people:?}");
+        }
+    }
+}
+
+#[test]
 fn the_hosts_hints_hold_where_the_consumer_is_silent() {
     let mine = json!({"install": {"rootDeviceHints": {"minSizeGigabytes": 100, "model": "mine"}}});
     let theirs = json!({"deviceName": "/dev/sdb", "model": "theirs", "rotational": false});
@@ -78,6 +106,7 @@ fn the_hosts_hints_hold_where_the_consumer_is_silent() {
 fn what_it_is_told_follows_from_what_stands_on_its_host() {
     let failed =
         r#"{"claim": "c", "second": 1, "order": "install-100-1", "state": "failed", "message": "why"}"#;
+    let of_another = failed.replace("\"why\"", "\"why\", \"another\": \"u\"");
     let of_before = failed.replace("install-100-1", "install-90-1");
     let restart = json!({"id": "restart-100-1", "task": "reboot"});
     let found = ready(json!(null));
@@ -86,6 +115,7 @@ fn what_it_is_told_follows_from_what_stands_on_its_host() {
         (vec![BEGUN], None),
         (vec![BEGUN, (AGENT, &of_before)], None),
         (vec![BEGUN, (AGENT, failed)], Some(Value::Null)),
+        (vec![BEGUN, (AGENT, &of_another)], None),
         (vec![BEGUN, (HEARD, "c installed=101")], Some(restart.clone())),
         (vec![BEGUN, (HEARD, "c installed=101 restarting=102")], Some(restart)),
         (vec![BEGUN, (HEARD, "old installed=101")], None),

@@ -2,15 +2,17 @@
 
 use beskar7_agent_protocol::{
     hardware::Inventory,
-    report::{CleanedDisk, Failure, Outcome, Report, State},
+    report::{CleanedDisk, Outcome, Report, State},
 };
-use beskar7_api::{HostBootConfiguration, PhysicalHost};
+use beskar7_api::{HostBootConfiguration, PhysicalHost, hardware::Hardware};
 use jiff::Timestamp;
 
 use super::{
     assignment::{Assignment, Work},
+    identity::Stranger,
     orders::{is_enough, is_to_be_verified},
     said::Said,
+    unseen::unseen,
 };
 use crate::host::{
     cleaning::demand_with_agent,
@@ -47,23 +49,27 @@ pub enum Heard {
     Nonsense,
 }
 
-/// What follows from what the agent on the machine of a host reports under this claim, or on this errand. Its order was made
-/// of the configuration.
+/// What is known beside a report.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known<'a> {
+    /// What the order was made of.
+    pub configuration: Option<&'a HostBootConfiguration>,
+    /// What an agent saw of the machine before.
+    pub inspected: Option<&'a Hardware>,
+}
+
+/// What follows from what the agent on the machine of a host reports under this claim, or on this errand.
 #[must_use]
-pub fn hear(
-    host: &PhysicalHost,
-    id: &str,
-    configuration: Option<&HostBootConfiguration>,
-    report: &Report,
-    now: Timestamp,
-) -> Heard {
+pub fn hear(host: &PhysicalHost, id: &str, report: &Report, known: Known<'_>, now: Timestamp) -> Heard {
     let Some(assignment) = Assignment::standing(host, id) else { return Heard::NotWanted };
-    let heard = if report.order == assignment.order() {
-        of_work(host, &assignment, configuration, report, now)
-    } else if report.order == assignment.farewell() {
-        of_farewell(&assignment, report)
-    } else {
-        Heard::NotWanted
+    let is_of_work = report.order == assignment.order();
+    let heard = match Stranger::of(host, report) {
+        _ if !is_of_work && report.order != assignment.farewell() => Heard::NotWanted,
+        Some(stranger) if is_of_work => of_stranger(host, &assignment, &stranger, report, now),
+        // It goes down, whatever it was told.
+        Some(_) => Heard::Late,
+        None if is_of_work => of_work(host, &assignment, report, known, now),
+        None => of_farewell(&assignment, report),
     };
     // A paused host is left as it is, and its machine with it.
     match (Assignment::of(host, id).is_none(), heard) {
@@ -83,8 +89,8 @@ pub fn hear(
 fn of_work(
     host: &PhysicalHost,
     assignment: &Assignment,
-    configuration: Option<&HostBootConfiguration>,
     report: &Report,
+    known: Known<'_>,
     now: Timestamp,
 ) -> Heard {
     match (&report.state, assignment.work) {
@@ -96,7 +102,7 @@ fn of_work(
         (State::Failed(failure), _) => Heard::Failed(Said::failed(assignment, failure, now)),
         // It was told to compare the image.
         (State::Done(Outcome::Installed(installed)), Work::Install)
-            if !installed.verified && is_to_be_verified(host, configuration) =>
+            if !installed.verified && is_to_be_verified(host, known.configuration) =>
         {
             Heard::Nonsense
         }
@@ -105,11 +111,11 @@ fn of_work(
         }
         (State::Done(Outcome::Inspected(inventory)), Work::Inspect) => Heard::Inspected(inventory.clone()),
         (State::Done(Outcome::Cleaned(disks)), Work::Clean(how)) => match demand_with_agent(host) {
-            Some(_) if is_enough(host, how) && disks.is_empty() && known_disks(host) > 0 => {
-                Heard::Failed(Said::failed(assignment, &nothing_found(host), now))
-            }
             Some(demand) if is_enough(host, how) => {
-                Heard::Cleaned { claim: demand.claim, disks: disks.clone() }
+                match unseen(host, (disks, &demand.claim), known.inspected) {
+                    Some(failure) => Heard::Failed(Said::failed(assignment, &failure, now)),
+                    None => Heard::Cleaned { claim: demand.claim, disks: disks.clone() },
+                }
             }
             Some(_) => Heard::NotWanted,
             None => Heard::Late,
@@ -123,18 +129,19 @@ fn of_work(
     }
 }
 
-/// What was not seen was not wiped: a controller without a driver hides its disks, and nobody knows what is on them.
-fn nothing_found(host: &PhysicalHost) -> Failure {
-    let message = format!(
-        "no disk was found, and {} are known of this machine: the agent's ramdisk may lack the driver of their controller",
-        known_disks(host)
-    );
-    Failure { step: "wiping".to_owned(), disk: None, message }
-}
-
-fn known_disks(host: &PhysicalHost) -> usize {
-    let details = host.status.as_ref().and_then(|status| status.hardware_details.as_ref());
-    details.map_or(0, |details| details.hardware.storage.len())
+/// What another machine came to counts for nothing, but that it is another one.
+fn of_stranger(
+    host: &PhysicalHost,
+    assignment: &Assignment,
+    stranger: &Stranger,
+    report: &Report,
+    now: Timestamp,
+) -> Heard {
+    match &report.state {
+        State::Running(_) => Heard::NotWanted,
+        State::Done(_) | State::Failed(_) if is_over(host, assignment) => Heard::Late,
+        State::Done(_) | State::Failed(_) => Heard::Failed(Said::of_another(assignment, stranger, now)),
+    }
 }
 
 fn is_over(host: &PhysicalHost, assignment: &Assignment) -> bool {

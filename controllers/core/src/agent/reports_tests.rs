@@ -11,7 +11,7 @@ fn heard(marks: &[(&str, &str)], report: &Value) -> String {
     spec["boot"] = json!({"install": {"image": "http://x/y.qcow2"}});
     let host = with_annotations(host(spec, json!(null)), marks);
     let report: Report = serde_json::from_value(report.clone()).unwrap();
-    match hear(&host, "c", None, &report, at(200)) {
+    match hear(&host, "c", &report, Known::default(), at(200)) {
         Heard::Goes(said) => format!("goes: {said}"),
         Heard::Installed(said) => format!("installed: {said}"),
         Heard::Failed(said) => format!("failed: {said}"),
@@ -93,7 +93,7 @@ fn an_image_that_was_to_be_compared_and_was_not_is_not_installed() {
         let report = json!({"order": "install-100-1", "state": "done",
             "installed": {"disk": "/dev/vda", "written": 7, "verified": verified}});
         let report: Report = serde_json::from_value(report).unwrap();
-        let heard = hear(&host, "c", found, &report, at(200));
+        let heard = hear(&host, "c", &report, Known { configuration: found, ..Known::default() }, at(200));
         let expected = if counts { matches!(heard, Heard::Installed(_)) } else { heard == Heard::Nonsense };
         assert!(expected, "{checksum} {found:?} {verified}: {heard:?}");
     }
@@ -101,7 +101,18 @@ fn an_image_that_was_to_be_compared_and_was_not_is_not_installed() {
 
 /// What follows from a report on an errand. `id` is the one that the agent's URL is of.
 fn on_errand(host: &PhysicalHost, id: &str, report: Value) -> String {
-    match hear(host, id, None, &serde_json::from_value(report).unwrap(), at(200)) {
+    of_known(host, id, report, None)
+}
+
+/// The same, where an agent saw this of the machine before.
+fn of_known(host: &PhysicalHost, id: &str, report: Value, inspected: Option<&Hardware>) -> String {
+    match hear(
+        host,
+        id,
+        &serde_json::from_value(report).unwrap(),
+        Known { inspected, ..Known::default() },
+        at(200),
+    ) {
         Heard::Goes(said) => format!("goes: {said}"),
         Heard::Failed(said) => format!("failed: {said}"),
         Heard::Inspected(inventory) => format!("inspected: {} disks", inventory.disks.len()),
@@ -124,7 +135,7 @@ fn an_agent_that_says_the_same_again_came_no_further_since_it_said_so_first() {
         let marks = [(BOOTING, "c 100 on installed"), (AGENT, said)];
         let host = with_annotations(host(spec, json!(null)), &marks);
         let report = json!({"order": "install-100-1", "state": "running", "step": "writing", "done": done});
-        match hear(&host, "c", None, &serde_json::from_value(report).unwrap(), at(200)) {
+        match hear(&host, "c", &serde_json::from_value(report).unwrap(), Known::default(), at(200)) {
             Heard::Goes(said) => {
                 serde_json::from_str::<Value>(&said.to_annotation()).unwrap()["since"].clone()
             }
@@ -199,19 +210,110 @@ fn disks_are_clean_of_the_claim_that_they_were_wiped_of_as_thoroughly_as_is_want
     }
 }
 
+const OWN: &str = "4c4c4544-0035-3410-8050-c6c04f314733";
+const OTHER: &str = "38947555-7742-3448-3784-823347823834";
+
+/// A host that is cleaned on the errand `e`, whose BMC tells of these disks.
+fn cleaned(storage: Value) -> PhysicalHost {
+    use beskar7_api::annotations::{ERRAND, RELEASE};
+    let marks = [(ERRAND, "clean-full e 100 on"), (RELEASE, "c")];
+    let status = json!({"claimID": "c", "state": "Deprovisioning", "hardwareDetails": {"storage": storage, "uuid": OWN}});
+    with_annotations(host(json!({"claimID": "c", "cleaning": "Full"}), status), &marks)
+}
+
 #[test]
 fn a_machine_whose_disks_are_not_seen_is_not_clean() {
-    use beskar7_api::annotations::{ERRAND, RELEASE};
-    let done = json!({"order": "clean-100-1", "state": "done", "cleaned": []});
-    let marks = [(ERRAND, "clean-full e 100 on"), (RELEASE, "c")];
-    for (storage, expected) in [
-        (json!([]), "cleaned of c: 0 disks"),
-        (json!([{"name": "Disk 1"}]), "failed: wiping: no disk was found, and 1 are known"),
+    let (none, one, two) = (json!([]), json!(["A"]), json!(["A", "B"]));
+    let nobody_knows = "failed: wiping: no disk was found, and nobody knows";
+    for (told, inspected, wiped, expected) in [
+        (0, None, &none, nobody_knows),
+        (0, Some((&none, OWN)), &none, "cleaned of c: 0 disks"),
+        (0, Some((&none, OTHER)), &none, nobody_knows),
+        (1, None, &none, "failed: wiping: no disk was found, and 1 are known"),
+        (1, Some((&none, OWN)), &none, "failed: wiping: no disk was found, and 1 are known"),
+        (0, Some((&two, OWN)), &none, "failed: wiping: no disk was found, and 2 are known"),
+        // Behind a RAID controller the BMC tells of others than the machine sees.
+        (12, None, &one, "cleaned of c: 1 disks"),
+        (12, Some((&one, OWN)), &one, "cleaned of c: 1 disks"),
+        (0, Some((&one, OWN)), &two, "cleaned of c: 2 disks"),
+        (
+            0,
+            Some((&two, OWN)),
+            &one,
+            "failed: wiping: 1 of the 2 disks that the agent saw when it inspected the machine were not found: B.",
+        ),
+        (
+            0,
+            Some((&two, OWN)),
+            &json!(["C", "D"]),
+            "failed: wiping: 2 of the 2 disks that the agent saw when it inspected the machine were not found: A, B.",
+        ),
+        // Namespaces of one disk, and disks that have no serial number.
+        (
+            0,
+            Some((&json!(["A", "A"]), OWN)),
+            &one,
+            "failed: wiping: 1 of the 2 disks that the agent saw when it inspected the machine were not found: A.",
+        ),
+        (0, Some((&json!([null, null]), OWN)), &json!([null, ""]), "cleaned of c: 2 disks"),
+        (
+            0,
+            Some((&json!(["A", null]), OWN)),
+            &one,
+            "failed: wiping: 1 of the 2 disks that the agent saw when it inspected the machine were not found: one without",
+        ),
+        // What was inspected is another machine.
+        (0, Some((&two, OTHER)), &one, "cleaned of c: 1 disks"),
     ] {
-        let status =
-            json!({"claimID": "c", "state": "Deprovisioning", "hardwareDetails": {"storage": storage}});
-        let host = with_annotations(host(json!({"claimID": "c", "cleaning": "Full"}), status), &marks);
-        let heard = on_errand(&host, "e", done.clone());
-        assert!(heard.starts_with(expected), "{heard}");
+        let of = |serials: &Value, method: Option<&str>| -> Vec<Value> {
+            let disk = |serial: &Value| json!({"disk": "/dev/sda", "method": method, "serialNumber": serial});
+            serials.as_array().unwrap().iter().map(disk).collect()
+        };
+        let seen = inspected.map(|(serials, uuid)| -> Hardware {
+            serde_json::from_value(json!({"uuid": uuid, "storage": of(serials, None)})).unwrap()
+        });
+        let storage = vec![json!({"name": "Disk"}); told];
+        let done =
+            json!({"order": "clean-100-1", "state": "done", "cleaned": of(wiped, Some("overwritten"))});
+        let heard = of_known(&cleaned(json!(storage)), "e", done, seen.as_ref());
+        assert!(heard.starts_with(expected), "{told} {inspected:?} {wiped}: {heard}");
+        if heard.contains("were not found") {
+            for part in ["annotation beskar7.infrastructure.cluster.x-k8s.io/cleaned to c", "/inspected off"]
+            {
+                assert!(heard.contains(part), "{part}: {heard}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_another_machine_says_counts_for_nothing_but_that_it_is_another_one() {
+    use beskar7_api::annotations::MACHINE_UUID;
+    let wiped = json!({"state": "done", "cleaned": [{"disk": "/dev/sda", "method": "overwritten"}]});
+    let running = json!({"state": "running", "step": "wiping"});
+    let failed = json!({"state": "failed", "step": "s", "message": "m"});
+    let gone = json!({"state": "done", "goingDown": null});
+    let swapped = "44454c4c-3500-1034-8050-c6c04f314733";
+    for (machine, order, report, expected) in [
+        (json!(null), "clean-100-1", &wiped, "cleaned of c: 1 disks"),
+        (json!(OWN.to_uppercase()), "clean-100-1", &wiped, "cleaned of c: 1 disks"),
+        (json!(swapped), "clean-100-1", &wiped, "cleaned of c: 1 disks"),
+        (json!("03000200-0400-0500-0006-000700080009"), "clean-100-1", &wiped, "cleaned of c: 1 disks"),
+        (json!(OTHER), "clean-100-1", &wiped, "failed: comparing UUIDs: the machine of this host"),
+        (json!(OTHER), "clean-100-1", &failed, "failed: comparing UUIDs: the machine of this host"),
+        (json!(OTHER), "clean-100-1", &running, "NotWanted"),
+        (json!(OTHER), "power-off-100-1", &gone, "Late"),
+        (json!(OTHER), "power-off-100-1", &failed, "Late"),
+        (json!(OTHER), "clean-99-1", &wiped, "NotWanted"),
+    ] {
+        let mut report = report.clone();
+        (report["order"], report["machine"]) = (json!(order), machine.clone());
+        let heard = on_errand(&cleaned(json!([])), "e", report.clone());
+        assert!(heard.starts_with(expected), "{machine} {order} {report}: {heard}");
+        if heard.starts_with("failed") {
+            for part in [OWN, OTHER, "spec.bootMACAddress", MACHINE_UUID] {
+                assert!(heard.contains(part), "{part}: {heard}");
+            }
+        }
     }
 }

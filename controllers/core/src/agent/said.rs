@@ -13,7 +13,10 @@ use beskar7_api::{PhysicalHost, annotations};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::assignment::{Assignment, Work};
+use super::{
+    assignment::{Assignment, Work},
+    identity::Stranger,
+};
 use crate::host::hold::annotation;
 
 /// So many characters of a step's name are kept.
@@ -53,6 +56,9 @@ pub struct Said {
     since: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<String>,
+    /// The UUID of the machine that it is about, where that is another one than the host's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    another: Option<String>,
 }
 
 /// How far an order is.
@@ -84,6 +90,7 @@ impl Said {
             total: None,
             since: None,
             message: None,
+            another: None,
         }
     }
 
@@ -126,6 +133,12 @@ impl Said {
         }
     }
 
+    /// That the machine that asked is another one.
+    pub(super) fn of_another(assignment: &Assignment, stranger: &Stranger, now: Timestamp) -> Self {
+        let another = Some(stranger.own.to_string());
+        Self { another, ..Self::failed(assignment, &stranger.failure(), now) }
+    }
+
     /// What stands on a host, if it is about the order that its machine was armed for last.
     #[must_use]
     pub fn of(host: &PhysicalHost, assignment: &Assignment) -> Option<Self> {
@@ -152,6 +165,27 @@ impl Said {
     #[must_use]
     pub const fn stage(&self) -> Stage {
         self.state
+    }
+
+    /// Whether another machine than the host's asked, and was sent away.
+    #[must_use]
+    pub const fn is_of_another_machine(&self) -> bool {
+        self.another.is_some()
+    }
+
+    /// Whether this stays, though the other was said later about the same order: what came late does not take back how it
+    /// ended, and another machine's coming takes nothing from what this one does. Only the right one gets to work.
+    #[must_use]
+    pub const fn outweighs(&self, later: &Self) -> bool {
+        match (self.state, later.state) {
+            (Stage::Failed, Stage::Running) => !self.is_of_another_machine(),
+            (Stage::Installed | Stage::Failed, Stage::Asked) | (Stage::Installed, Stage::Running) => true,
+            (Stage::Running | Stage::Installed, Stage::Failed) => later.is_of_another_machine(),
+            (Stage::Failed, Stage::Failed) => later.is_of_another_machine() && !self.is_of_another_machine(),
+            (Stage::Asked, Stage::Asked | Stage::Running | Stage::Failed)
+            | (Stage::Running, Stage::Asked | Stage::Running)
+            | (Stage::Asked | Stage::Running | Stage::Installed | Stage::Failed, Stage::Installed) => false,
+        }
     }
 
     /// Whether this says something else than another, but for how many bytes are done.
@@ -359,6 +393,36 @@ mod tests {
         let failure = Failure { step: "writing".into(), disk: None, message: "why".into() };
         for ended in [Said::asked(&booting(), at(0)), Said::failed(&booting(), &failure, at(0))] {
             assert_eq!(ended.stuck_since(Work::Install, at(999_999)), None, "{ended:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_over_stays_and_another_machine_takes_nothing_from_the_right_one() {
+        let of = |state: &str, another: bool| -> Said {
+            let another = another.then_some("u");
+            serde_json::from_value(
+                json!({"claim": "c", "second": 1, "order": "o", "state": state, "another": another}),
+            )
+            .unwrap()
+        };
+        let (asked, running, installed) = (of("asked", false), of("running", false), of("installed", false));
+        let (failed, another) = (of("failed", false), of("failed", true));
+        for (before, later, stays) in [
+            (&asked, &running, false),
+            (&asked, &another, false),
+            (&running, &failed, false),
+            (&running, &another, true),
+            (&installed, &another, true),
+            (&installed, &running, true),
+            (&failed, &running, true),
+            (&failed, &asked, true),
+            (&failed, &another, true),
+            (&failed, &installed, false),
+            (&another, &asked, true),
+            (&another, &running, false),
+            (&another, &failed, false),
+        ] {
+            assert_eq!(before.outweighs(later), stays, "{before:?} {later:?}");
         }
     }
 

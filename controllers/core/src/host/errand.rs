@@ -24,7 +24,7 @@ use super::{
     hold::{Booting, Hold, annotation, is_released},
     installing::{await_agent, last_word},
     left_alone,
-    plan::{MOST_TRIES, Means, Plan, Seen, Wanted},
+    plan::{MOST_TRIES, Means, Plan, Seen, Switch, Wanted},
     trouble,
 };
 use crate::{
@@ -244,22 +244,31 @@ fn run(host: &PhysicalHost, errand: &Errand, seen: Seen, now: Timestamp, means: 
     let said = Said::of(host, &assignment);
     let (tries, is_over) = (assignment.booting.tries, assignment.booting.is_over(now, means.patience));
     let has_failed = said.as_ref().is_some_and(|said| said.stage() == Stage::Failed);
+    let another_came = said.as_ref().filter(|said| said.is_of_another_machine());
     // Power that does not come is the BMC's matter, and tried for as long as it takes.
     let has_run = assignment.booting.on || said.is_some();
-    match seen.power {
+    match (seen.power, another_came) {
+        (PowerState::Off, Some(another)) => sent_away(&assignment, another),
+        // It did not start the agent: what it runs is what is on its disks.
+        (PowerState::On, Some(_)) => Plan::Power(Switch::Off),
         // Who has put it right turned it off: what was tried before does not count.
-        PowerState::Off if has_failed => {
+        (PowerState::Off, None) if has_failed => {
             send(host, &Errand { armed: None, ..errand.clone() }, means.delivery)
         }
-        PowerState::Off if tries >= MOST_TRIES && has_run => interrupted(&assignment, said.as_ref()),
-        PowerState::Off => send(host, errand, means.delivery),
+        (PowerState::Off, None) if tries >= MOST_TRIES && has_run && said.is_none() && is_over => {
+            left_off(&assignment)
+        }
+        (PowerState::Off, None) if tries >= MOST_TRIES && has_run => interrupted(&assignment, said.as_ref()),
+        (PowerState::Off, None) => send(host, errand, means.delivery),
         // It never asked what to do: nothing is interrupted.
-        PowerState::On if said.is_none() && is_over && tries < MOST_TRIES => {
+        (PowerState::On, None) if said.is_none() && is_over && tries < MOST_TRIES => {
             send(host, errand, means.delivery)
         }
-        PowerState::On if !assignment.booting.on => Plan::NoteSent(errand.seen_on()),
-        PowerState::On => await_agent(&assignment, said.as_ref(), now, means.patience),
-        PowerState::PoweringOn | PowerState::PoweringOff | PowerState::Paused | PowerState::Unknown => {
+        (PowerState::On, None) if !assignment.booting.on => Plan::NoteSent(errand.seen_on()),
+        // Not left running: that may be the system of who had it before, with what it knows of its cluster.
+        (PowerState::On, None) if said.is_none() && is_over => Plan::Power(Switch::Off),
+        (PowerState::On, None) => await_agent(&assignment, said.as_ref(), now, means.patience),
+        (PowerState::PoweringOn | PowerState::PoweringOff | PowerState::Paused | PowerState::Unknown, _) => {
             Plan::AwaitBoot
         }
     }
@@ -277,6 +286,36 @@ fn send(host: &PhysicalHost, errand: &Errand, delivery: Delivery) -> Plan {
         }
         Err(trouble) => Plan::Refuse(trouble),
     }
+}
+
+/// It never started the agent, and was turned off.
+fn left_off(assignment: &Assignment) -> Plan {
+    refuse(
+        reasons::AGENT_NOT_HEARD,
+        format!(
+            "The machine was turned on, {} times, and its agent has never asked what to do. It is kept off: what it started \
+             may be what is on its disks. See whether its BMC starts it with the agent, and whether its network reaches the \
+             boot server at --boot-url. {}. {}",
+            assignment.booting.tries,
+            assignment.work.anew(),
+            assignment.work.otherwise()
+        ),
+        false,
+    )
+}
+
+/// Another machine started the agent in its place.
+fn sent_away(assignment: &Assignment, said: &Said) -> Plan {
+    refuse(
+        assignment.work.failure(),
+        format!(
+            "The agent could not {}: {said}. The host's own machine is kept off. {}. {}",
+            assignment.work.failed_to(),
+            assignment.work.anew(),
+            assignment.work.otherwise()
+        ),
+        false,
+    )
 }
 
 fn interrupted(assignment: &Assignment, said: Option<&Said>) -> Plan {

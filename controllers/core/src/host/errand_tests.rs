@@ -136,7 +136,9 @@ fn an_agent_that_was_never_heard_is_started_again_and_one_that_fails_is_not() {
     for (mark, said, power, second, expected) in [
         ("inspect i 100 on", None, On, 699, "AwaitBoot"),
         ("inspect i 100 on", None, On, 700, "send inspect i 100 on by VirtualMedia"),
-        ("inspect i 100 try-5 on", None, On, 700, "AgentNotHeard"),
+        ("inspect i 100 try-5 on", None, On, 699, "AwaitBoot"),
+        ("inspect i 100 try-5 on", None, On, 700, "Power(Off)"),
+        ("inspect i 100 try-5 on", None, Off, 700, "AgentNotHeard"),
         ("inspect i 100 on", Some(&running), On, 419, "AwaitBoot"),
         ("inspect i 100 on", Some(&running), On, 420, "AgentSilent"),
         ("inspect i 100 on", Some(&failed), On, 130, "InspectionFailed"),
@@ -183,6 +185,42 @@ fn the_last_word_of_an_agent_that_was_interrupted_is_told() {
         assert_eq!(trouble.reason, "AgentInterrupted");
         assert!(expected.is_none_or(|word| trouble.message.ends_with(word)), "{}", trouble.message);
         assert_eq!(trouble.message.contains("last word"), expected.is_some(), "{}", trouble.message);
+    }
+}
+
+#[test]
+fn a_released_machine_that_never_starts_the_agent_is_not_left_running() {
+    use PowerState::{Off, On, PoweringOn};
+    let wiping = json!({"claim": "e", "second": 690, "order": "clean-100-5", "state": "running"}).to_string();
+    let another =
+        json!({"claim": "e", "second": 120, "order": "clean-100-5", "state": "failed", "another": "u",
+        "message": "why"})
+        .to_string();
+    for (said, power, second, expected) in [
+        (None, On, 699, "AwaitBoot"),
+        (None, On, 700, "Power(Off)"),
+        (None, PoweringOn, 700, "AwaitBoot"),
+        (None, Off, 700, "AgentNotHeard"),
+        (None, Off, 699, "AgentInterrupted"),
+        // What an agent works on is not interrupted, whatever it takes.
+        (Some(&wiping), On, 700, "AwaitBoot"),
+        (Some(&wiping), On, 99_999, "AgentSilent"),
+        // It is another machine that has the agent.
+        (Some(&another), On, 130, "Power(Off)"),
+        (Some(&another), Off, 130, "CleaningFailed"),
+    ] {
+        let said = said.map(|said| (AGENT, said.as_str()));
+        let marks = [(ERRAND, "clean-metadata e 100 try-5 on")];
+        let marks: Vec<_> = marks.into_iter().chain(said).collect();
+        let found = planned(&leaving(json!({}), &marks), power, second, AGENT_BY_MEDIA);
+        assert_eq!(found, expected, "{said:?} {power:?} {second}");
+    }
+    let host = leaving(json!({}), &[(ERRAND, "clean-metadata e 100 try-5 on")]);
+    let seen = Seen { power: Off, armed: None, boot: None, medium: None };
+    let means = Means { patience: Duration::from_secs(600), delivery: AGENT_BY_MEDIA, inspect: false };
+    let Plan::Refuse(trouble) = plan(&host, seen, at(700), means) else { panic!("it is not refused") };
+    for part in ["5 times", "kept off", ERRAND, CLEANED] {
+        assert!(trouble.message.contains(part), "{part}: {}", trouble.message);
     }
 }
 

@@ -1,5 +1,8 @@
 //! The UUID of a machine. SMBIOS 2.6 fixed the byte order of its first three fields; some BMCs, and some operating
 //! systems, still write them the other way round, so one machine may have two spellings.
+//!
+//! A crate of its own, without dependencies: the BMC's client, the core and the agent compare by the same rules.
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests may panic"))]
 
 use std::fmt;
 
@@ -43,6 +46,12 @@ impl MachineUuid {
         }
         let unset = bytes.iter().all(|byte| *byte == 0) || bytes.iter().all(|byte| *byte == 0xff);
         (!unset).then_some(Self(bytes))
+    }
+
+    /// Reads one that tells a machine from others: no filler.
+    #[must_use]
+    pub fn real(text: &str) -> Option<Self> {
+        Self::parse(text).filter(|uuid| !uuid.is_filler())
     }
 
     /// The other spelling.
