@@ -10,10 +10,11 @@ use jiff::Timestamp;
 use super::{
     assignment::{Assignment, Work},
     orders::is_enough,
-    said::Said,
+    said::{Said, Stage},
 };
 use crate::host::{
     cleaning::demand_with_agent,
+    errand::is_inspected,
     heard::{Heard as Words, Word},
 };
 
@@ -81,6 +82,7 @@ fn of_work(host: &PhysicalHost, assignment: &Assignment, report: &Report, now: T
         (State::Done(Outcome::Installed(installed)), Work::Install) => {
             Heard::Installed(Said::installed(assignment, installed, now))
         }
+        (State::Done(Outcome::Inspected(_)), Work::Inspect) if is_inspected(host) => Heard::Late,
         (State::Done(Outcome::Inspected(inventory)), Work::Inspect) => Heard::Inspected(inventory.clone()),
         (State::Done(Outcome::Cleaned(disks)), Work::Clean(how)) => match demand_with_agent(host) {
             Some(_) if is_enough(host, how) && disks.is_empty() && known_disks(host) > 0 => {
@@ -116,6 +118,9 @@ fn known_disks(host: &PhysicalHost) -> usize {
 }
 
 fn is_over(host: &PhysicalHost, assignment: &Assignment) -> bool {
+    if Said::of(host, assignment).is_some_and(|said| said.stage() == Stage::Failed) {
+        return true;
+    }
     match assignment.work {
         Work::Install => Words::of(host, &assignment.booting.claim).has(Word::Installed),
         // What it came to ends the errand.
