@@ -47,6 +47,8 @@ pub mod annotations {
     /// On a PhysicalHost: the UUID that its machine's firmware tells, where its BMC tells another one. Orders of the agent are
     /// for that machine only.
     pub const MACHINE_UUID: &str = "beskar7.infrastructure.cluster.x-k8s.io/machine-uuid";
+    /// On a PhysicalHost that was discovered: the host, as `<namespace>/<name>`, that its machine turned out to be.
+    pub const SAME_MACHINE: &str = "beskar7.infrastructure.cluster.x-k8s.io/same-machine";
     /// On a PhysicalHost: the last claim that was given up here. Writing it makes every older decision to bind fail.
     pub const FENCE: &str = "beskar7.infrastructure.cluster.x-k8s.io/fence";
     /// On a PhysicalHost: whom it was last bound for. A hint for choosing, nothing else.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use beskar7_api::{PhysicalHost, boot::ConfigVolume, physical_host::HostBoot};
 use jiff::Timestamp;
 
+use crate::claim::Kept;
 use crate::host::{
     errand::Errand,
     heard::{Heard, Word},
@@ -129,7 +130,8 @@ pub fn turned_on(host: &PhysicalHost, id: &str) -> Option<Timestamp> {
     booting(host, id).or_else(errand).map(|booting| booting.since)
 }
 
-/// The claim whose machine a host runs. A pause does not take a running machine's medium away; a move does.
+/// The claim whose machine a host runs. A pause does not take a running machine's medium away, nor does a reference that
+/// is lost, which its consumer puts back; a move does.
 #[must_use]
 pub fn claim_of(host: &PhysicalHost) -> Option<&str> {
     match Hold::of(host) {
@@ -137,8 +139,20 @@ pub fn claim_of(host: &PhysicalHost) -> Option<&str> {
         Hold::OnHold if !left_alone(host) && !is_released(host) && host.spec.consumer_ref.is_some() => {
             host.spec.claim_id.as_deref()
         }
-        Hold::OnHold | Hold::Free | Hold::Kept(_) | Hold::Leaving | Hold::Cleaned => None,
+        Hold::Kept(Kept::ReferenceLost) => host.spec.claim_id.as_deref(),
+        Hold::Kept(Kept::ConsumerMissing | Kept::ClaimLost | Kept::NoClaimId)
+        | Hold::OnHold
+        | Hold::Free
+        | Hold::Leaving
+        | Hold::Cleaned => None,
     }
+}
+
+/// Whether a host waits for its consumer to say again that it holds it. Nothing secret is given out meanwhile, and nobody
+/// is told for good that there is nothing.
+#[must_use]
+pub fn waits_for_reference(host: &PhysicalHost, claim: &str) -> bool {
+    matches!(Hold::of(host), Hold::Kept(Kept::ReferenceLost)) && host.spec.claim_id.as_deref() == Some(claim)
 }
 
 /// The mark of a machine that boots for this claim.
@@ -193,6 +207,23 @@ mod tests {
                 image_is_open(&host, claim),
             ];
             assert_eq!(found, expected, "{marks:?} {second} {claim}");
+        }
+        // Somebody's `kubectl replace` took the reference: nothing secret, and nothing taken from what runs.
+        for (spec, marks, image) in [
+            (json!({"claimID": "c"}), vec![(BOOTING, "c 100")], true),
+            (json!({"claimID": "c"}), vec![(PROVISIONED, "c")], true),
+            (json!({"claimID": "c"}), vec![(BOOTING, "c 100"), (RELEASE, "c")], false),
+            (json!({"claimID": "other"}), vec![(BOOTING, "c 100")], false),
+            (json!({}), vec![(BOOTING, "c 100")], false),
+        ] {
+            let host = with_annotations(host(spec.clone(), json!({"claimID": "c"})), &marks);
+            let found = [
+                configuration_is_open(&host, "c", at(100), LIMIT),
+                volume_is_open(&host, "c", at(100), LIMIT),
+                image_is_open(&host, "c"),
+            ];
+            assert_eq!(found, [false, false, image], "{spec} {marks:?}");
+            assert_eq!(waits_for_reference(&host, "c"), image, "{spec} {marks:?}");
         }
         let free = host(json!({}), json!(null));
         assert!(!image_is_open(&free, "c") && !volume_is_open(&free, "c", at(0), LIMIT));

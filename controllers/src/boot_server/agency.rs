@@ -14,15 +14,17 @@ use beskar7_boot::{
 use beskar7_core::{
     agent::{Assignment, Heard, Known, Next, NotReady, Said, Work, hear, inspection, next},
     delivery,
-    host::{belongings::belongs_to, heard::Word},
+    host::{belongings::belongs_to, discovery::same_machine, heard::Word},
 };
+use beskar7_redfish::MachineUuid;
+use kube::ResourceExt as _;
 
 use super::{
     agents::Ended,
     desk::{BootDesk, not_now},
     holders::Holder,
 };
-use crate::{causes::causes, clock::now};
+use crate::{causes::causes, clock::now, watch::key};
 
 /// So many disks are named in an event, and so much of each name.
 const MOST_DISKS_TOLD: usize = 12;
@@ -109,8 +111,13 @@ impl BootDesk {
             }
             Heard::Inspected(inventory) => {
                 let counts = |host: &PhysicalHost| matches!(heard(host), Heard::Inspected(_));
-                let ended = self.agents.inspected(&holder, inspection(&inventory, now()), counts).await;
-                let note = || "Its agent has seen what the machine is made of".to_owned();
+                let seen = inspection(&inventory, now());
+                let same = self.same_machine(&host, &seen.hardware);
+                let ended = self.agents.inspected(&holder, seen, same.as_deref(), counts).await;
+                let note = || match &same {
+                    None => "Its agent has seen what the machine is made of".to_owned(),
+                    Some(known) => format!("Its machine is the one of host {known}: it is started anew"),
+                };
                 self.ended((&host, &holder), ended, "Inspected", note)
             }
             Heard::Cleaned { claim, disks } => {
@@ -139,6 +146,24 @@ impl BootDesk {
             | State::Running(_)
             | State::Failed(_) => Ok(None),
         }
+    }
+
+    /// The host that a discovered machine turned out to be, as `<namespace>/<name>`: it may be in use.
+    fn same_machine(&self, host: &PhysicalHost, seen: &Hardware) -> Option<String> {
+        let all = self.caches.hosts.all();
+        let real = |text: &str| MachineUuid::parse(text).filter(|uuid| !uuid.is_filler());
+        let is_same = |one: &str, other: &str| {
+            real(one).zip(real(other)).is_some_and(|(one, other)| one.is_same_machine(other))
+        };
+        let (namespace, name) = key(same_machine(host, seen, all.iter().map(AsRef::as_ref), is_same)?);
+        let known = format!("{namespace}/{name}");
+        let discovered = host.name_any();
+        tracing::warn!(
+            discovered,
+            host = known,
+            "a machine that was discovered is this host's: it is started anew"
+        );
+        Some(known)
     }
 
     /// What became of an errand is told when it is written.

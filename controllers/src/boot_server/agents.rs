@@ -1,10 +1,12 @@
 //! Writes down what agents say: on the host, one annotation, while its machine is installed for the claim and by the order
 //! that it was said about.
 //!
-//! Each report would be a write, and agents report often. So a change of what they do is written at once, and how far they
-//! are from time to time. What could not be written is said again by the next report; who waits for it learns that.
+//! Each report would be a write, and agents report often. So of each host one thing at a time is written, with a pause
+//! behind it: a change of what its agent does then, and how far it is from time to time. How an order ended waits for
+//! nothing. What could not be written is said again by the next report; who waits for it learns that.
 
 use std::{
+    collections::{HashMap, hash_map::Entry},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -34,6 +36,8 @@ use crate::{
 
 /// How often it is written how far an agent is, where it does nothing new.
 const AT_MOST_EVERY: Duration = Duration::from_secs(30);
+/// Between two writes of what an agent does; of what it says meanwhile, the last counts.
+const PAUSE: Duration = Duration::from_secs(10);
 /// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// For so long something is tried to be written.
@@ -61,6 +65,8 @@ pub(super) enum Ended {
 pub(super) struct Agents {
     client: Client,
     last: Arc<Mutex<Kept<Key, (Said, Instant)>>>,
+    /// The hosts of which something is being written, or was a moment ago, and what is to be written next.
+    under_way: Arc<Mutex<HashMap<Key, Option<Said>>>>,
     turns: Arc<Semaphore>,
     tasks: TaskTracker,
 }
@@ -70,6 +76,7 @@ impl Agents {
         Self {
             client,
             last: Arc::new(Mutex::new(Kept::new(MOST_REMEMBERED))),
+            under_way: Arc::default(),
             turns: Arc::new(Semaphore::new(AT_ONCE)),
             tasks: TaskTracker::new(),
         }
@@ -80,13 +87,51 @@ impl Agents {
         if !self.is_worth_it(host, &said) {
             return;
         }
+        self.remember(host, &said);
         let (agents, host) = (self.clone(), host.clone());
-        self.tasks.spawn(async move { agents.write(&host, &said).await });
+        if said.stage().is_end() {
+            // What waits says nothing any more.
+            if let Some(next) = self.under_way().get_mut(&host) {
+                *next = None;
+            }
+            self.tasks.spawn(async move { agents.write(&host, &said).await });
+            return;
+        }
+        match self.under_way().entry(host.clone()) {
+            Entry::Occupied(mut next) => {
+                next.insert(Some(said));
+                return;
+            }
+            Entry::Vacant(free) => free.insert(None),
+        };
+        self.tasks.spawn(async move { agents.write_on(&host, said).await });
     }
 
-    /// Writes it; whether that is done, or not needed any more.
+    /// Writes it, and what is said after it, until nothing more is.
+    async fn write_on(&self, host: &Key, said: Said) {
+        let mut next = Some(said);
+        while let Some(said) = next {
+            self.write(host, &said).await;
+            tokio::time::sleep(PAUSE).await;
+            let mut under_way = self.under_way();
+            next = under_way.get_mut(host).and_then(Option::take);
+            if next.is_none() {
+                under_way.remove(host);
+            }
+        }
+    }
+
+    /// Writes it; whether that is done, or not needed any more. What is not is written with the next report.
     pub(super) async fn write(&self, host: &Key, said: &Said) -> bool {
         self.remember(host, said);
+        let is_written = self.write_in_time(host, said).await;
+        if !is_written {
+            self.lock().forget(host);
+        }
+        is_written
+    }
+
+    async fn write_in_time(&self, host: &Key, said: &Said) -> bool {
         let (namespace, name) = host;
         let hosts: Api<PhysicalHost> = Api::namespaced(self.client.clone(), namespace);
         let failed = "what an agent said can't be written yet";
@@ -106,7 +151,14 @@ impl Agents {
     {
         let writing = async {
             for pause in pauses(LONGEST_PAUSE) {
-                let Ok(turn) = self.turns.acquire().await else { return false };
+                let turn = match self.turns.acquire().await {
+                    Ok(turn) => turn,
+                    Err(closed) => {
+                        let error = causes(&closed);
+                        tracing::warn!(namespace, name, error, failed);
+                        return false;
+                    }
+                };
                 match try_once().await {
                     Ok(true) => return true,
                     Ok(false) => {}
@@ -120,7 +172,14 @@ impl Agents {
             }
             false
         };
-        tokio::time::timeout(PATIENCE, writing).await.unwrap_or(false)
+        match tokio::time::timeout(PATIENCE, writing).await {
+            Ok(is_written) => is_written,
+            Err(elapsed) => {
+                let error = causes(&elapsed);
+                tracing::warn!(namespace, name, error, seconds = PATIENCE.as_secs(), failed);
+                false
+            }
+        }
     }
 
     /// The machine of a host was inspected. What was seen is written first: the mark says that it is there.
@@ -128,10 +187,14 @@ impl Agents {
         &self,
         holder: &Holder,
         inspection: Inspection,
+        same_machine: Option<&str>,
         counts: impl Fn(&PhysicalHost) -> bool,
     ) -> Ended {
         let uuid = &inspection.hardware.uuid;
-        let mark = json!({ annotations::INSPECTED: inspection.time, annotations::INSPECTED_UUID: uuid });
+        let mut mark = json!({ annotations::INSPECTED: inspection.time, annotations::INSPECTED_UUID: uuid });
+        if let (Some(marks), Some(host)) = (mark.as_object_mut(), same_machine) {
+            marks.insert(annotations::SAME_MACHINE.to_owned(), json!(host));
+        }
         let inspection = &inspection;
         self.end(holder, counts, |host| {
             let mark = mark.clone();
@@ -237,6 +300,10 @@ impl Agents {
         before.is_none_or(|(before, at)| said.is_news_after(&before) || at.elapsed() >= AT_MOST_EVERY)
     }
 
+    fn under_way(&self) -> MutexGuard<'_, HashMap<Key, Option<Said>>> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn remember(&self, host: &Key, said: &Said) {
         self.lock().put(host.clone(), (said.clone(), Instant::now()));
     }
@@ -258,6 +325,84 @@ mod tests {
     fn said(step: &str, done: u64) -> Said {
         let text = json!({"claim": "c", "second": 1, "order": "install-100-1", "state": "running", "step": step, "done": done});
         serde_json::from_value(text).unwrap()
+    }
+
+    /// A stand-in for the API server with one host, and the marks of what it was told to write there.
+    fn api_server(is_well: bool) -> (Client, Arc<Mutex<Vec<String>>>) {
+        let written = Arc::new(Mutex::new(Vec::new()));
+        let writes = written.clone();
+        let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+            let writes = writes.clone();
+            async move {
+                if request.method() == http::Method::PATCH {
+                    let body = request.into_body().collect_bytes().await.unwrap();
+                    let sent: serde_json::Value = serde_json::from_slice(&body).unwrap();
+                    let mark = sent["metadata"]["annotations"][annotations::AGENT].as_str().unwrap();
+                    writes.lock().unwrap().push(mark.to_owned());
+                }
+                let host = json!({
+                    "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "PhysicalHost",
+                    "metadata": {"name": "h", "namespace": "metal", "resourceVersion": "1",
+                        "annotations": {annotations::BOOTING: "c 100 on installed"}},
+                    "spec": {
+                        "redfishConnection": {"address": "https://10.0.0.1", "credentialsSecretRef": "b"},
+                        "claimID": "c", "boot": {"install": {"image": "http://x/y.raw"}},
+                        "consumerRef": {"kind": "Beskar7Machine", "namespace": "metal", "name": "m"},
+                    },
+                    "status": {"claimID": "c", "state": "Provisioning"},
+                });
+                let answer = http::Response::builder().status(if is_well { 200 } else { 500 });
+                let body = kube::client::Body::from(serde_json::to_vec(&host).unwrap());
+                Ok::<_, std::convert::Infallible>(answer.body(body).unwrap())
+            }
+        });
+        (Client::new(service, "default"), written)
+    }
+
+    fn of_order(state: &str, step: &str) -> Said {
+        let text = json!({"claim": "c", "second": 1, "order": "install-100-1", "state": state, "step": step});
+        serde_json::from_value(text).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn however_much_an_agent_says_little_is_written_and_how_it_ended_at_once() {
+        let (client, written) = api_server(true);
+        let (agents, host) = (Agents::new(client), ("metal".to_owned(), "h".to_owned()));
+        for number in 0..10_000 {
+            let step = if number % 2 == 0 { "writing" } else { "reading" };
+            agents.said(&host, of_order("running", step));
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        // A hundred seconds.
+        let count = written.lock().unwrap().len();
+        assert!((5..=11).contains(&count), "{count}");
+        assert!(agents.tasks.len() <= 1, "{}", agents.tasks.len());
+        assert!(agents.write(&host, &of_order("failed", "writing")).await);
+        assert!(written.lock().unwrap().last().unwrap().contains("failed"), "it waits for nothing");
+        let ended = written.lock().unwrap().len();
+        agents.said(&host, of_order("running", "reading"));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(written.lock().unwrap().len(), ended, "what comes late is no news");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn that_it_is_installed_waits_for_nothing() {
+        let (client, written) = api_server(true);
+        let (agents, host) = (Agents::new(client), ("metal".to_owned(), "h".to_owned()));
+        agents.said(&host, of_order("running", "writing"));
+        agents.said(&host, of_order("running", "configuring"));
+        agents.said(&host, of_order("installed", "booting"));
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert!(written.lock().unwrap().iter().any(|mark| mark.contains("installed\"")));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_could_not_be_written_is_written_with_the_next_report() {
+        let (client, _) = api_server(false);
+        let (agents, host) = (Agents::new(client), ("metal".to_owned(), "h".to_owned()));
+        let said = of_order("running", "writing");
+        assert!(!agents.write(&host, &said).await);
+        assert!(agents.is_worth_it(&host, &said));
     }
 
     #[tokio::test(start_paused = true)]

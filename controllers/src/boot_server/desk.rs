@@ -92,8 +92,13 @@ impl BootDesk {
         let (namespace, name) = &holder.host;
         let hosts: Api<PhysicalHost> = Api::namespaced(self.client.clone(), namespace);
         let host = hosts.get_opt(name).await.map_err(|error| not_now(holder, &causes(&error)))?;
-        host.filter(|host| open(host, &holder.claim, now(), self.configuration_timeout))
-            .ok_or(Refusal::Nothing)
+        match host {
+            Some(host) if open(&host, &holder.claim, now(), self.configuration_timeout) => Ok(host),
+            Some(host) if delivery::waits_for_reference(&host, &holder.claim) => {
+                Err(not_now(holder, "its host's consumerRef is lost, and its consumer is to put it back"))
+            }
+            Some(_) | None => Err(Refusal::Nothing),
+        }
     }
 
     async fn configuration_of(&self, holder: &Holder, host: &PhysicalHost) -> Result<Configuration, Refusal> {
@@ -299,7 +304,9 @@ impl Desk for BootDesk {
     }
 
     fn may_call_home(&self, capability: &Capability) -> bool {
-        self.holder(capability, Purpose::PhoneHome).is_ok()
+        // Nothing is written down meanwhile: it is to call again.
+        self.holder(capability, Purpose::PhoneHome)
+            .is_ok_and(|(holder, host)| !delivery::waits_for_reference(&host, &holder.claim))
     }
 
     fn learned(&self, capability: &Capability, what: Learned) -> BoxFuture<'static, ()> {

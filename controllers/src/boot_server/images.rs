@@ -167,6 +167,10 @@ impl<K: std::hash::Hash + Eq + Clone, V: Clone> Kept<K, V> {
         Some(value.clone())
     }
 
+    pub(super) fn forget(&mut self, key: &K) {
+        self.all.remove(key);
+    }
+
     pub(super) fn put(&mut self, key: K, value: V) {
         self.uses += 1;
         self.all.insert(key, (self.uses, value));

@@ -7,7 +7,9 @@ use beskar7_api::{
     address::{AddressType, MachineAddress},
     hardware::{Architecture, Disk, Firmware, Hardware, MediaType, Nic},
 };
-use beskar7_core::host::{contact::Parts, errand::is_inspected, wants_addresses};
+use beskar7_core::host::{
+    contact::Parts, discovery::has_lost_details, errand::is_inspected, wants_addresses,
+};
 use beskar7_redfish::{Drive, Inventory, Processor};
 use kube::{
     Api, Client, Resource as _, ResourceExt as _,
@@ -124,7 +126,7 @@ pub(super) async fn inspected(
     client: &Client,
     host: &PhysicalHost,
 ) -> Result<Option<Box<Hardware>>, ReconcileError> {
-    if !is_inspected(host) {
+    if !is_inspected(host) && !has_lost_details(host) {
         return Ok(None);
     }
     let all: Api<HardwareData> = Api::namespaced(client.clone(), &host.namespace().unwrap_or_default());

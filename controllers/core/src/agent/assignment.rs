@@ -118,13 +118,14 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// Of the machine that was turned on under this id, of a claim or an errand. A host that is paused is left as it is.
+    /// Of the machine that was turned on under this id, of a claim or an errand. A host that is paused, or whose
+    /// consumer is to put its reference back, is left as it is.
     #[must_use]
     pub fn of(host: &PhysicalHost, id: &str) -> Option<Self> {
-        Self::standing(host, id).filter(|_| Hold::of(host) != Hold::OnHold)
+        Self::standing(host, id).filter(|_| !matches!(Hold::of(host), Hold::OnHold | Hold::Kept(_)))
     }
 
-    /// The same, whether its host is paused or not.
+    /// The same, whether its host is left as it is or not.
     #[must_use]
     pub fn standing(host: &PhysicalHost, id: &str) -> Option<Self> {
         if let Some(errand) = Errand::standing(host).filter(|errand| errand.id == id) {

@@ -20,6 +20,7 @@ use crate::{
     delivery::{Way, way},
     host::{
         cleaning::demand_with_agent,
+        discovery::turned_out_to_be,
         heard::{Heard, Word},
         hold::annotation,
     },
@@ -93,7 +94,12 @@ fn farewell(host: &PhysicalHost, assignment: &Assignment, heard_here: impl Fn(Wo
         Work::Inspect => annotation(host, annotations::INSPECTED).is_some(),
         Work::Clean(_) => demand_with_agent(host).is_none(),
     };
-    is_done.then(|| Next::PowerOff(order(Task::PowerOff)))
+    // It was found in use: what runs on it is not to stay off.
+    let down = || match turned_out_to_be(host) {
+        Some(_) => Next::Restart(order(Task::Reboot)),
+        None => Next::PowerOff(order(Task::PowerOff)),
+    };
+    is_done.then(down)
 }
 
 /// Whether a host whose disks are wiped so is clean enough for others.

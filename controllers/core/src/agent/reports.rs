@@ -11,11 +11,12 @@ use super::{
     assignment::{Assignment, Work},
     identity::Stranger,
     orders::{is_enough, is_to_be_verified},
-    said::Said,
+    said::{Said, Stage},
     unseen::unseen,
 };
 use crate::host::{
     cleaning::demand_with_agent,
+    errand::is_inspected,
     heard::{Heard as Words, Word},
 };
 
@@ -109,6 +110,7 @@ fn of_work(
         (State::Done(Outcome::Installed(installed)), Work::Install) => {
             Heard::Installed(Said::installed(assignment, installed, now))
         }
+        (State::Done(Outcome::Inspected(_)), Work::Inspect) if is_inspected(host) => Heard::Late,
         (State::Done(Outcome::Inspected(inventory)), Work::Inspect) => Heard::Inspected(inventory.clone()),
         (State::Done(Outcome::Cleaned(disks)), Work::Clean(how)) => match demand_with_agent(host) {
             Some(demand) if is_enough(host, how) => {
@@ -145,6 +147,9 @@ fn of_stranger(
 }
 
 fn is_over(host: &PhysicalHost, assignment: &Assignment) -> bool {
+    if Said::of(host, assignment).is_some_and(|said| said.stage() == Stage::Failed) {
+        return true;
+    }
     match assignment.work {
         Work::Install => Words::of(host, &assignment.booting.claim).has(Word::Installed),
         // What it came to ends the errand.

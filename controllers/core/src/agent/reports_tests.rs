@@ -1,6 +1,6 @@
 //! What follows from each thing that an agent may say.
 
-use beskar7_api::annotations::{BOOTING, HEARD, PAUSED, PROVISIONED};
+use beskar7_api::annotations::{AGENT, BOOTING, HEARD, INSPECTED, PAUSED, PROVISIONED};
 use serde_json::{Value, json};
 
 use super::*;
@@ -25,6 +25,10 @@ fn heard(marks: &[(&str, &str)], report: &Value) -> String {
 
 #[test]
 fn a_report_counts_for_the_order_that_it_is_about() {
+    let word =
+        |order: &str| json!({"claim": "c", "second": 1, "order": order, "state": "failed"}).to_string();
+    let (now, before) = (word("install-100-1"), word("install-90-1"));
+    let (has_failed, failed_before) = ((AGENT, now.as_str()), (AGENT, before.as_str()));
     let (begun, is_installed) = ((BOOTING, "c 100 on installed"), (HEARD, "c installed=150"));
     let running =
         json!({"order": "install-100-1", "state": "running", "step": "writing", "disk": "/dev/vda"});
@@ -43,6 +47,9 @@ fn a_report_counts_for_the_order_that_it_is_about() {
         (vec![begun], &installed, "installed: the image is on /dev/vda"),
         (vec![begun, is_installed], &installed, "installed: the image is on /dev/vda"),
         (vec![begun, is_installed], &running, "Late"),
+        (vec![begun, has_failed], &failed, "Late"),
+        (vec![begun, has_failed], &running, "Late"),
+        (vec![begun, failed_before], &failed, "failed: verifying: why"),
         (vec![begun, is_installed], &failed, "Late"),
         (vec![begun, is_installed], &going_down, "GoesDown"),
         // Of another arming, another claim, or what is over.
@@ -97,6 +104,25 @@ fn an_image_that_was_to_be_compared_and_was_not_is_not_installed() {
         let expected = if counts { matches!(heard, Heard::Installed(_)) } else { heard == Heard::Nonsense };
         assert!(expected, "{checksum} {found:?} {verified}: {heard:?}");
     }
+}
+
+#[test]
+fn a_reference_that_is_lost_for_a_moment_ends_no_installation() {
+    let report = |state: Value| -> Report {
+        let mut report = json!({"order": "install-100-1"});
+        crate::claim::samples::merge(&mut report, state);
+        serde_json::from_value(report).unwrap()
+    };
+    let mut spec = held();
+    spec["boot"] = json!({"install": {"image": "http://x/y.qcow2"}});
+    spec["consumerRef"] = json!(null);
+    let host = with_annotations(host(spec, json!({"claimID": "c"})), &[(BOOTING, "c 100 on installed")]);
+    let running = report(json!({"state": "running", "step": "writing"}));
+    assert_eq!(hear(&host, "c", &running, Known::default(), at(200)), Heard::Late, "it goes on");
+    let done = json!({"state": "done", "installed": {"disk": "/dev/vda", "written": 7, "verified": true}});
+    assert_eq!(hear(&host, "c", &report(done), Known::default(), at(200)), Heard::NotNow, "it says so again");
+    let next = crate::agent::next(&host, "c", None, |_| false);
+    assert_eq!(next, Ok(crate::agent::Next::Nothing), "nothing new is begun");
 }
 
 /// What follows from a report on an errand. `id` is the one that the agent's URL is of.
@@ -169,6 +195,8 @@ fn what_an_agent_saw_counts_for_the_errand_that_it_is_on() {
     for (marks, id, report, expected) in [
         (vec![errand], "i", &seen, "inspected: 2 disks"),
         (vec![errand], "i", &running, "goes: listening"),
+        // What stands there is not written once more, and its minute not begun anew.
+        (vec![errand, (INSPECTED, "1970-01-01T00:02:00Z")], "i", &seen, "Late"),
         (vec![errand], "i", &gone, "Late"),
         (vec![errand], "i", &cleaned, "Nonsense"),
         (vec![errand], "another", &seen, "NotWanted"),

@@ -75,6 +75,17 @@ pub enum Stage {
     Failed,
 }
 
+impl Stage {
+    /// Whether nothing more comes of the order.
+    #[must_use]
+    pub const fn is_end(self) -> bool {
+        match self {
+            Self::Asked | Self::Running => false,
+            Self::Installed | Self::Failed => true,
+        }
+    }
+}
+
 impl Said {
     /// That it asked what to do.
     #[must_use]
@@ -188,11 +199,14 @@ impl Said {
         }
     }
 
-    /// Whether this says something else than another, but for how many bytes are done.
+    /// Whether this says something else than another, but for how many bytes are done, and of which of several disks that
+    /// are wiped at once. How an order ended is the last that is said of it.
     #[must_use]
     pub fn is_news_after(&self, before: &Self) -> bool {
-        let what = |said: &Self| (said.order.clone(), said.state, said.step.clone(), said.disk.clone());
-        what(self) != what(before)
+        if self.order != before.order {
+            return true;
+        }
+        !before.outweighs(self) && (self.state, &self.step) != (before.state, &before.step)
     }
 
     /// Whether nothing was heard since for so long. A clock that was set back makes it wait longer, never shorter.
@@ -340,11 +354,16 @@ mod tests {
     }
 
     #[test]
-    fn only_bytes_are_no_news() {
+    fn only_bytes_and_disks_are_no_news() {
         let of = |step: &str, done| running(&progress(step, Some(done), None), 1);
         assert!(!of("writing", 2).is_news_after(&of("writing", 1)));
         assert!(of("verifying", 1).is_news_after(&of("writing", 1)));
         assert!(of("writing", 1).is_news_after(&Said::asked(&booting(), at(1))));
+        let other_disk = Progress { disk: Some("/dev/vdb".into()), ..progress("writing", None, None) };
+        assert!(!running(&other_disk, 1).is_news_after(&of("writing", 1)));
+        let failure = Failure { step: "writing".into(), disk: None, message: "full".into() };
+        let failed = Said::failed(&booting(), &failure, at(2));
+        assert!(failed.is_news_after(&of("writing", 1)) && !of("writing", 3).is_news_after(&failed));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use beskar7_api::{
     PhysicalHost, PhysicalHostStatus,
     address::MachineAddress,
     annotations, conditions,
-    hardware::{Cpu, Hardware},
+    hardware::{Cpu, Hardware, Nic},
     physical_host::HardwareDetails,
 };
 use jiff::Timestamp;
@@ -30,6 +30,9 @@ const LOOK_SOON: Duration = Duration::from_secs(60);
 const LOOK_NOW_AND_THEN: Duration = Duration::from_secs(20);
 /// While something happens with a machine.
 const LOOK_OFTEN: Duration = Duration::from_secs(5);
+
+/// So many interfaces are known of a machine: a BMC that makes up new ones does not fill its host.
+const MOST_NICS: usize = 256;
 
 /// What was observed for one host.
 #[derive(Debug, Clone, PartialEq)]
@@ -274,7 +277,12 @@ fn remember(host: &PhysicalHost, status: &mut PhysicalHostStatus, observed: &Obs
         if !parts_are_new {
             put(&mut hardware, parts_of(before.hardware.clone()));
         }
-        add_unseen(&mut hardware, before.hardware);
+        let mut known = before.hardware;
+        if observed.inspected.is_some() {
+            // It was looked at anew: what is not there any more is gone.
+            known.nics.clear();
+        }
+        add_unseen(&mut hardware, known);
     }
     if let Some(inspected) = &observed.inspected {
         add_unseen(&mut hardware, inspected.as_ref().clone());
@@ -313,8 +321,24 @@ fn add_unseen(hardware: &mut Hardware, known: Hardware) {
     if hardware.storage.is_empty() {
         hardware.storage = known.storage;
     }
-    if hardware.nics.is_empty() {
-        hardware.nics = known.nics;
+    add_unseen_nics(&mut hardware.nics, known.nics);
+}
+
+/// Some BMCs know the interfaces on the board only: what else has an address stays.
+fn add_unseen_nics(nics: &mut Vec<Nic>, known: Vec<Nic>) {
+    if nics.is_empty() {
+        *nics = known;
+        return;
+    }
+    for nic in known {
+        let is_new = nic.mac_address.as_deref().is_some_and(|mac| {
+            !nics
+                .iter()
+                .any(|seen| seen.mac_address.as_deref().is_some_and(|seen| seen.eq_ignore_ascii_case(mac)))
+        });
+        if is_new && nics.len() < MOST_NICS {
+            nics.push(nic);
+        }
     }
 }
 

@@ -477,6 +477,37 @@ fn what_a_bmc_does_not_see_of_a_machine_stays_as_the_agent_saw_it() {
 }
 
 #[test]
+fn an_interface_that_the_bmc_does_not_see_is_not_forgotten() {
+    let nic = |name: &str, mac: &str| json!({"name": name, "macAddress": mac});
+    let with = |nics: serde_json::Value| -> Observed {
+        let mut answered = answered(PowerState::Off);
+        if let Contact::Answered(sighting) = &mut answered.contact {
+            let nics = serde_json::from_value(nics).unwrap();
+            sighting.parts = Some(Parts { nics, ..Parts::default() });
+        }
+        answered
+    };
+    let names = |host: &PhysicalHost, observed: &Observed| -> Vec<String> {
+        let decision = decide(host, observed, PACE, at(2));
+        let nics = decision.status.hardware_details.unwrap().hardware.nics;
+        nics.into_iter().filter_map(|nic| nic.name).collect()
+    };
+    let uuid = "38947555-7742-3448-3784-823347823834";
+    let agent = json!([nic("eth0", "52:54:00:00:00:0a"), nic("eth1", "52:54:00:00:00:0b"), {"name": "eth2"}]);
+    let known = host(json!({}), json!({"hardwareDetails": {"uuid": uuid, "nics": agent}}));
+    let onboard = with(json!([nic("NIC.1", "52:54:00:00:00:0A")]));
+    assert_eq!(names(&known, &onboard), ["NIC.1", "eth1"]);
+    let mut anew = onboard.clone();
+    anew.inspected =
+        Some(Box::new(serde_json::from_value(json!({"nics": [nic("eth9", "52:54:00:00:00:09")]})).unwrap()));
+    assert_eq!(
+        names(&known, &anew),
+        ["NIC.1", "eth9"],
+        "what was taken out is gone when it is looked at anew"
+    );
+}
+
+#[test]
 fn a_host_that_is_to_be_inspected_is_nobodys_before() {
     let asks = json!({"inspect": true});
     for (spec, marks, status, state, why) in [

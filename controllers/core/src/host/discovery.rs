@@ -9,8 +9,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use beskar7_api::{
-    PhysicalHost, PhysicalHostSpec, PhysicalHostStatus, annotations, conditions::host as reasons, labels,
-    physical_host::RedfishConnection,
+    PhysicalHost, PhysicalHostSpec, PhysicalHostStatus, annotations, conditions::host as reasons,
+    hardware::Hardware, labels, physical_host::RedfishConnection,
 };
 use jiff::Timestamp;
 
@@ -94,6 +94,43 @@ pub fn is_candidate(host: &PhysicalHost) -> bool {
     is_discovered(host) && host.spec.redfish_connection.address == NOWHERE
 }
 
+/// The host that the agent's machine is, of all that were not discovered and are not accepted yet: it has its UUID, or one
+/// of its MAC addresses. `is_same_uuid` says of two texts whether they name one machine.
+pub fn same_machine<'a>(
+    candidate: &PhysicalHost,
+    seen: &Hardware,
+    hosts: impl IntoIterator<Item = &'a PhysicalHost>,
+    is_same_uuid: impl Fn(&str, &str) -> bool,
+) -> Option<&'a PhysicalHost> {
+    if !is_candidate(candidate) {
+        return None;
+    }
+    let addresses: Vec<&str> = seen.nics.iter().filter_map(|nic| nic.mac_address.as_deref()).collect();
+    let is_seen =
+        |mac: &str| is_of_one_machine(mac) && addresses.iter().any(|seen| seen.eq_ignore_ascii_case(mac));
+    hosts.into_iter().filter(|host| !is_candidate(host)).find(|host| {
+        let known = host.status.as_ref().and_then(|status| status.hardware_details.as_ref());
+        let uuids = known.and_then(|known| known.hardware.uuid.as_deref()).zip(seen.uuid.as_deref());
+        let nics = known.map(|known| known.hardware.nics.as_slice()).unwrap_or_default();
+        uuids.is_some_and(|(known, seen)| is_same_uuid(known, seen))
+            || host.spec.boot_mac_address.as_deref().is_some_and(is_seen)
+            || nics.iter().filter_map(|nic| nic.mac_address.as_deref()).any(is_seen)
+    })
+}
+
+/// Whether an address may be one interface's: not what stands for none or for all.
+fn is_of_one_machine(mac: &str) -> bool {
+    let mut digits = mac.chars().filter(char::is_ascii_hexdigit);
+    let first = digits.clone().nth(1).and_then(|digit| digit.to_digit(16));
+    first.is_some_and(|digit| digit & 1 == 0) && digits.any(|digit| digit != '0')
+}
+
+/// The host that the machine of a discovered one turned out to be, as `<namespace>/<name>`.
+#[must_use]
+pub fn turned_out_to_be(host: &PhysicalHost) -> Option<&str> {
+    annotation(host, annotations::SAME_MACHINE).filter(|_| is_candidate(host))
+}
+
 /// Whether the agent is to be started on the machine of a candidate that asks once more: it was not heard the last time.
 #[must_use]
 pub fn may_be_begun_again(host: &PhysicalHost) -> bool {
@@ -101,7 +138,15 @@ pub fn may_be_begun_again(host: &PhysicalHost) -> bool {
         && host.metadata.deletion_timestamp.is_none()
         && Hold::of(host) == Hold::Free
         && annotation(host, annotations::ERRAND).is_none()
+        && turned_out_to_be(host).is_none()
         && wants_inspection(host, false)
+}
+
+/// Whether what the agent saw of a candidate is to be looked up once more: a move takes no status along.
+#[must_use]
+pub fn has_lost_details(host: &PhysicalHost) -> bool {
+    let known = host.status.as_ref().and_then(|status| status.hardware_details.as_ref());
+    is_candidate(host) && known.is_none() && annotation(host, annotations::INSPECTED).is_some()
 }
 
 /// Whether a BMC has told what its machine is. What the agent saw of a discovered one says nothing of its BMC.
@@ -151,6 +196,12 @@ pub(super) fn nowhere() -> Finding {
 
 /// What a cordoned candidate says of itself beside why it is cordoned.
 pub(super) fn known_of(host: &PhysicalHost) -> String {
+    if let Some(known) = turned_out_to_be(host) {
+        return format!(
+            "Its machine is the one of host {known}, which has its UUID or one of its MAC addresses: it was started anew, and \
+             is left alone. Write this address into that host, and delete this one"
+        );
+    }
     let known = if annotation(host, annotations::INSPECTED).is_some() {
         "What it is made of is in status.hardwareDetails, and in its HardwareData"
     } else if wants_inspection(host, false) {

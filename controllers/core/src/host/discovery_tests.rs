@@ -2,7 +2,7 @@
 
 use beskar7_api::{
     HostState,
-    annotations::{AGENT, ERRAND, INSPECTED, PAUSED},
+    annotations::{AGENT, ERRAND, INSPECTED, PAUSED, SAME_MACHINE},
     conditions,
     hardware::Hardware,
     physical_host::PowerState,
@@ -258,6 +258,73 @@ fn the_last_word_of_an_agent_that_could_not_inspect_stays_when_its_errand_is_clo
         let found = written_with(spec.clone(), json!(null), &marks);
         assert_eq!(keeps_last_word(&found), expected, "{spec} {marks:?}");
     }
+}
+
+#[test]
+fn a_machine_that_a_host_has_is_known_by_its_uuid_or_an_address() {
+    let seen = |uuid: &str, macs: &[&str]| -> Hardware {
+        let nics: Vec<Value> = macs.iter().map(|mac| json!({"name": "e", "macAddress": mac})).collect();
+        serde_json::from_value(json!({"uuid": uuid, "nics": nics})).unwrap()
+    };
+    let with = |spec: Value, uuid: &str, macs: &[&str]| {
+        host(spec, json!({"hardwareDetails": serde_json::to_value(seen(uuid, macs)).unwrap()}))
+    };
+    let is_same = |one: &str, other: &str| one == other && one != "filler";
+    let by_boot = || host(json!({"bootMACAddress": "52:54:00:00:00:0B"}), json!(null));
+    for (known, uuid, macs, expected) in [
+        (with(json!({}), UUID, &[]), UUID, vec![], true),
+        (with(json!({}), "filler", &[]), "filler", vec![], false),
+        (with(json!({}), "x", &["52:54:00:00:00:0b"]), UUID, vec![MAC, "52:54:00:00:00:0B"], true),
+        (by_boot(), UUID, vec![MAC, "52:54:00:00:00:0b"], true),
+        (by_boot(), UUID, vec![MAC], false),
+        (with(json!({}), "x", &["00:00:00:00:00:00"]), UUID, vec!["00:00:00:00:00:00"], false),
+        (with(json!({}), "x", &["ff:ff:ff:ff:ff:ff"]), UUID, vec!["ff:ff:ff:ff:ff:ff"], false),
+        // What another stranger says of itself makes nobody known.
+        (written_with(json!({}), json!({"hardwareDetails": {"uuid": UUID}}), &[]), UUID, vec![MAC], false),
+    ] {
+        let all = [host(json!({}), json!(null)), known.clone()];
+        let found = same_machine(&written(&[]), &seen(uuid, &macs), &all, is_same);
+        assert_eq!(found.is_some(), expected, "{known:?} {uuid} {macs:?}");
+        assert!(found.is_none_or(|found| *found == known));
+        let accepted = same_machine(&host(json!({}), json!(null)), &seen(uuid, &macs), &all, is_same);
+        assert_eq!(accepted, None, "only who was not accepted is compared");
+    }
+}
+
+#[test]
+fn a_machine_that_is_known_starts_from_its_disk_and_is_not_turned_off() {
+    use crate::{
+        agent::{Next, next},
+        network_boot::{Told, told},
+    };
+    let twin = (SAME_MACHINE, "metal/node-7");
+    for (marks, restarts) in [
+        (vec![(ERRAND, ARMED), (INSPECTED, "1970-01-01T00:02:00Z")], false),
+        (vec![(ERRAND, ARMED), (INSPECTED, "1970-01-01T00:02:00Z"), twin], true),
+    ] {
+        let host = written(&marks);
+        let next = next(&host, "i", None, |_| false).unwrap();
+        assert_eq!(matches!(next, Next::Restart(_)), restarts, "{next:?}");
+        assert_eq!(matches!(next, Next::PowerOff(_)), !restarts, "{next:?}");
+        assert_eq!(told(&host, "i", |_| false) == Told::Disk, restarts);
+    }
+    let left = written(&[(INSPECTED, "1970-01-01T00:02:00Z"), twin]);
+    let decision = decided(&left, &unknown(), 121);
+    let (_, reason, message) = condition(&decision, conditions::host::AVAILABLE);
+    assert!(reason == "Cordoned" && message.contains("metal/node-7"), "{message}");
+    assert!(!may_be_begun_again(&left), "it is told nothing when it asks again");
+}
+
+#[test]
+fn a_candidate_that_was_moved_is_told_again_what_it_is_made_of() {
+    let inspected = (INSPECTED, "1970-01-01T00:02:00Z");
+    let moved = written(&[inspected]);
+    assert!(has_lost_details(&moved) && !has_lost_details(&written(&[])));
+    let whole = written_with(json!({}), json!({"hardwareDetails": {"uuid": UUID}}), &[inspected]);
+    assert!(!has_lost_details(&whole));
+    let seen: Hardware = serde_json::from_value(json!({"uuid": UUID})).unwrap();
+    let decision = decided(&moved, &Observed { inspected: Some(Box::new(seen)), ..unknown() }, 121);
+    assert_eq!(decision.status.hardware_details.unwrap().hardware.uuid.as_deref(), Some(UUID));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use beskar7_api::PhysicalHost;
 use crate::{
     delivery::{Way, booting, way},
     host::{
+        discovery::turned_out_to_be,
         errand::Errand,
         heard::{Heard, Word},
     },
@@ -23,6 +24,10 @@ pub enum Told {
 /// written down yet.
 #[must_use]
 pub fn told(host: &PhysicalHost, claim: &str, heard_here: impl Fn(Word) -> bool) -> Told {
+    // Its machine is another host's, and starts from its disk.
+    if turned_out_to_be(host).is_some() {
+        return Told::Disk;
+    }
     // The agent is started for as long as it is wanted, paused or not: nothing on the disk is to run.
     if Errand::standing(host).is_some_and(|errand| errand.id == claim && errand.armed.is_some()) {
         return Told::Network;

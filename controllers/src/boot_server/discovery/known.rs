@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use beskar7_api::PhysicalHost;
 use beskar7_boot::dhcp::Mac;
-use beskar7_core::host::discovery::{is_candidate, may_be_begun_again};
+use beskar7_core::host::discovery::{is_candidate, may_be_begun_again, turned_out_to_be};
 
 use crate::watch::Key;
 
@@ -82,7 +82,10 @@ impl Known {
         if key.0 != self.namespace || !is_candidate(host) {
             return;
         }
-        self.candidates.insert(key.clone());
+        // It does not wait to be accepted.
+        if turned_out_to_be(host).is_none() {
+            self.candidates.insert(key.clone());
+        }
         if let Some(mac) = boots_with.filter(|_| may_be_begun_again(host)) {
             self.not_inspected.insert(key.clone(), mac);
         }
