@@ -10,7 +10,7 @@ use beskar7_api::{
 };
 use beskar7_e2e::images;
 use beskar7_e2e::wait::{self, Seen};
-use beskar7_redfish_sim::machine::power::ResetType;
+use beskar7_redfish_sim::machine::power::{PowerState, ResetType};
 use kube::Api;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -211,5 +211,43 @@ async fn the_agent_wipes_the_disks_before_a_host_is_given_back() -> Result<()> {
     until_event(&site, "DisksWiped", "by writing over all of it").await?;
     ensure!(!site.everything().await?.contains(agent.secret()?), "a capability is told to everybody");
     ensure!(agent.ask_for_order().await?.0 == StatusCode::NOT_FOUND, "its agent is a stranger by now");
+    site.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_machine_than_the_hosts_is_not_wiped_for_it() -> Result<()> {
+    let site = site(Ipv4Addr::new(127, 99, 0, 1), &json!({})).await?;
+    make_machine(&site.client, "one", &site.image, &json!({}), &json!({})).await?;
+    until_phase(&site.client, "one", "Provisioned").await?;
+    let claim = site.host(0).await?.spec.claim_id.context("no claim")?;
+    delete_machine(&site.client, "one").await?;
+    let (agent, order) = next_agent(&site, "clean").await?;
+    let own = order["machine"].as_str().context("the order is for any machine")?.to_owned();
+    let other = "38947555-7742-3448-3784-823347823834";
+
+    // Whatever it says that it did, this is not the machine.
+    let wiped = |machine: &str| json!({"state": "done", "machine": machine, "cleaned": [{"disk": "/dev/sda", "method": "metadata"}]});
+    ensure!(agent.report(&order, &wiped(other)).await? == StatusCode::NO_CONTENT);
+    let host = until_said(&site, "HostProvisioned", "CleaningFailed", "spec.bootMACAddress").await?;
+    ensure!(!marked(&host, annotations::CLEANED), "{:?}", host.metadata.annotations);
+    let told = condition(&host, "HostProvisioned").context("nothing is said")?;
+    ensure!(told.message.contains(other) && told.message.contains(&own), "{}", told.message);
+    wait::until_true("the host's own machine to be off", LIMIT, || async {
+        Ok(if site.bmc(0, |bmc| bmc.machine.power())? == PowerState::Off {
+            Ok(())
+        } else {
+            Err("it is on".to_owned())
+        })
+    })
+    .await?;
+
+    // It is put right, and the right one comes.
+    let anew = json!({"metadata": {"annotations": {annotations::ERRAND: null}}});
+    patch_host(&site.client, &name(0), &anew).await?;
+    let (agent, order) = next_agent(&site, "clean").await?;
+    ensure!(agent.report(&order, &wiped(&own.to_uppercase())).await? == StatusCode::NO_CONTENT);
+    until_gone(&site.client, "one").await?;
+    let host = until_in(&site, HostState::Available).await?;
+    ensure!(host.spec.claim_id.as_deref() != Some(claim.as_str()), "it is still held");
     site.close().await
 }

@@ -497,7 +497,7 @@ fn an_interface_that_the_bmc_does_not_see_is_not_forgotten() {
     let known = host(json!({}), json!({"hardwareDetails": {"uuid": uuid, "nics": agent}}));
     let onboard = with(json!([nic("NIC.1", "52:54:00:00:00:0A")]));
     assert_eq!(names(&known, &onboard), ["NIC.1", "eth1"]);
-    let mut anew = onboard.clone();
+    let mut anew = onboard;
     anew.inspected =
         Some(Box::new(serde_json::from_value(json!({"nics": [nic("eth9", "52:54:00:00:00:09")]})).unwrap()));
     assert_eq!(
