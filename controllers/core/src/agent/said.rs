@@ -120,7 +120,9 @@ impl Said {
             total: progress.total,
             ..Self::asked(assignment, now)
         };
-        let is_no_further = |before: &&Self| !running.is_news_after(before) && running.done == before.done;
+        let how_far = |said: &Self| (said.disk.clone(), said.done);
+        let is_no_further =
+            |before: &&Self| !running.is_news_after(before) && how_far(&running) == how_far(before);
         let since = before.filter(is_no_further).map(|before| before.since.unwrap_or(before.second));
         Self { since: Some(since.unwrap_or(running.second)), ..running }
     }
