@@ -14,7 +14,7 @@ use beskar7_api::{
 use super::{
     assignment::{Assignment, Work},
     identity::machine_of,
-    said::{Said, Stage},
+    said::Said,
 };
 use crate::{
     delivery::{Way, way},
@@ -64,8 +64,7 @@ pub fn next(
     }
     // The same again would fail again. Who changed something turns the machine off, and it is begun anew. That another
     // machine asked is none of this one's business; and that one is told so again, and goes.
-    let has_failed = |said: Said| said.stage() == Stage::Failed && !said.is_of_another_machine();
-    if Said::of(host, &assignment).is_some_and(has_failed) {
+    if Said::of(host, &assignment).is_some_and(|said| said.gave_up()) {
         return Ok(Next::Nothing);
     }
     let task = match assignment.work {

@@ -11,7 +11,7 @@ use super::{
     assignment::{Assignment, Work},
     identity::Stranger,
     orders::{is_enough, is_to_be_verified},
-    said::{Said, Stage},
+    said::Said,
     unseen::unseen,
 };
 use crate::host::{
@@ -141,13 +141,20 @@ fn of_stranger(
 ) -> Heard {
     match &report.state {
         State::Running(_) => Heard::NotWanted,
-        State::Done(_) | State::Failed(_) if is_over(host, assignment) => Heard::Late,
+        State::Done(_) | State::Failed(_) if is_over(host, assignment) || has_come(host, assignment) => {
+            Heard::Late
+        }
         State::Done(_) | State::Failed(_) => Heard::Failed(Said::of_another(assignment, stranger, now)),
     }
 }
 
+/// Whether it is written down that another machine came.
+fn has_come(host: &PhysicalHost, assignment: &Assignment) -> bool {
+    Said::of(host, assignment).is_some_and(|said| said.is_of_another_machine())
+}
+
 fn is_over(host: &PhysicalHost, assignment: &Assignment) -> bool {
-    if Said::of(host, assignment).is_some_and(|said| said.stage() == Stage::Failed) {
+    if Said::of(host, assignment).is_some_and(|said| said.gave_up()) {
         return true;
     }
     match assignment.work {

@@ -344,4 +344,19 @@ fn what_another_machine_says_counts_for_nothing_but_that_it_is_another_one() {
             }
         }
     }
+    let came =
+        json!({"claim": "e", "second": 150, "order": "clean-100-1", "state": "failed", "another": OTHER});
+    let mut host = cleaned(json!([]));
+    host.metadata.annotations.get_or_insert_default().insert(AGENT.to_owned(), came.to_string());
+    for (machine, report, expected) in [
+        (OTHER, &failed, "Late"),
+        (OWN, &running, "goes: "),
+        (OWN, &failed, "failed: s: m"),
+        (OWN, &wiped, "cleaned of c: 1 disks"),
+    ] {
+        let mut report = report.clone();
+        (report["order"], report["machine"]) = (json!("clean-100-1"), json!(machine));
+        let heard = on_errand(&host, "e", report.clone());
+        assert!(heard.starts_with(expected), "another one came before: {machine} {report}: {heard}");
+    }
 }

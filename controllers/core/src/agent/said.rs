@@ -186,6 +186,12 @@ impl Said {
         self.another.is_some()
     }
 
+    /// Whether the host's own machine could not do what it was told.
+    #[must_use]
+    pub fn gave_up(&self) -> bool {
+        self.state == Stage::Failed && !self.is_of_another_machine()
+    }
+
     /// Whether this stays, though the other was said later about the same order: what came late does not take back how it
     /// ended, and another machine's coming takes nothing from what this one does. Only the right one gets to work.
     #[must_use]
