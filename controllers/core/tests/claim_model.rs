@@ -212,6 +212,11 @@ mod mutants {
     }
 
     #[test]
+    fn believing_a_copy_of_the_one_that_a_host_names() {
+        find(ONE_HOST, Mutant::BelievesCopies);
+    }
+
+    #[test]
     fn releasing_for_an_absent_consumer() {
         find(ONE_HOST, Mutant::ReleasesWhenAbsent);
     }

@@ -3,11 +3,11 @@
 use std::net::Ipv4Addr;
 
 use anyhow::{Context, Result, ensure};
-use beskar7_api::{HostClaim, HostState, PhysicalHost, annotations};
+use beskar7_api::{HostClaim, HostClaimSpec, HostState, PhysicalHost, annotations};
 use beskar7_e2e::wait;
 use beskar7_redfish_sim::faults::{Armed, Fault};
 use k8s_openapi::api::core::v1::Namespace;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
 
@@ -184,15 +184,52 @@ async fn what_a_tenant_writes_into_the_annotation_of_its_claim_gives_it_no_host(
     let taken_off = |claim: &HostClaim| !claim.annotations().contains_key(annotations::CLAIM);
     tenant.until("forged", "without what was forged", taken_off).await?;
     tenant.until_told("forged", "Association", "False", "NotAuthorized").await?;
-    // Nor one that is held, though its claim ID were known.
+    // Nor one that is held, though its claim ID is known.
     other.claim("mine", &here(&place, &json!({}))).await?;
     until_bound(&other, "mine").await?;
     let id = place.host(0).await?.spec.claim_id.context("no claim")?;
-    let forged = format!("{}/{}/{}", place.namespace(), name(0), id.chars().rev().collect::<String>());
-    tenant.patch("forged", &json!({"metadata": {"annotations": {annotations::CLAIM: forged}}})).await?;
-    tenant.until("forged", "without what was forged", taken_off).await?;
-    let holder = place.host(0).await?.spec.consumer_ref.and_then(|holder| holder.namespace);
-    ensure!(holder.as_ref() == Some(&other.namespace), "{holder:?}");
+    let backwards: String = id.chars().rev().collect();
+    for known in [&backwards, &id] {
+        let forged = format!("{}/{}/{known}", place.namespace(), name(0));
+        tenant.patch("forged", &json!({"metadata": {"annotations": {annotations::CLAIM: forged}}})).await?;
+        tenant.until("forged", "without what was forged", taken_off).await?;
+        let host = place.host(0).await?;
+        let holder = host.spec.consumer_ref.and_then(|holder| holder.namespace);
+        ensure!(holder.as_ref() == Some(&other.namespace), "{holder:?}");
+        ensure!(host.spec.claim_id.as_ref() == Some(&id), "{:?}", host.spec.claim_id);
+    }
+    tenant.delete("forged").await?;
     other.delete("mine").await?;
+    place.leave().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_of_a_claim_takes_nothing_from_the_claim_that_it_was_made_from() -> Result<()> {
+    let (place, tenant) = place("edges-copied", 6, 2).await?;
+    open(&place).await?;
+    let runs = here(&place, &json!({"image": {"url": place.image}, "online": true}));
+    tenant.claim("first", &runs).await?;
+    tenant.until_told("first", "Provisioned", "True", "provisioned").await?;
+    let first = until_bound(&tenant, "first").await?;
+    let number = (0..2).find(|number| name(*number) == first).context("another host")?;
+    let before = place.host(number).await?.spec;
+    let done = place.bmcs.done_to(number)?;
+
+    // As `kubectl get --output yaml` tells it, under another name, and off.
+    let made = tenant.claims().get("first").await?;
+    let mut copy = HostClaim::new("second", HostClaimSpec { online: false, ..made.spec.clone() });
+    copy.metadata.annotations = made.metadata.annotations.clone();
+    copy.metadata.finalizers = made.metadata.finalizers.clone();
+    ensure!(copy.annotations().contains_key(annotations::CLAIM), "{:?}", copy.metadata);
+    tenant.claims().create(&PostParams::default(), &copy).await?;
+    let own = |claim: &HostClaim| host_of(claim).is_some_and(|host| host != first);
+    tenant.until("second", "on a host of its own", own).await?;
+    tenant.delete("second").await?;
+
+    let after = place.host(number).await?;
+    ensure!(after.spec == before, "{:?}", after.spec);
+    ensure!(place.bmcs.done_to(number)? == done, "{:?}", place.bmcs.done_to(number)?);
+    tenant.until_told("first", "Provisioned", "True", "provisioned").await?;
+    tenant.delete("first").await?;
     place.leave().await
 }

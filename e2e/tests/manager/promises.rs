@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result, ensure};
 use beskar7_e2e::workspace;
 
-/// A row each: the promise, and the tests that show it, as `<file> <module>::<test>`.
+/// A row each: the promise, and the tests that show it, as `<file> <module>::<test>`. What is decided by itself has its
+/// tests beside it: `<folder of the crate> <module>::<module>::tests::<test>`.
 const PAGE: &str = "docs/src/development/promises.md";
 /// The modules that hold nothing but tests of promises.
 const ONLY_PROMISES: [&str; 2] = ["physical_hosts", "provisioning"];
@@ -35,6 +36,13 @@ fn tests_of(source: &str) -> BTreeSet<&str> {
     tests.filter_map(|test| test.strip_prefix("async fn ")?.split('(').next()).collect()
 }
 
+/// Whether a crate has a test of this path, in a file beside what it tests.
+fn is_in_crate(folder: &str, path: &str) -> Result<bool> {
+    let (place, name) = path.split_once("::tests::").context("a path without `tests`")?;
+    let source = read(&format!("{folder}/src/{}_tests.rs", place.replace("::", "/")))?;
+    Ok(source.contains(&format!("#[test]\nfn {name}(")))
+}
+
 #[test]
 fn every_test_that_the_page_names_exists_and_every_test_of_a_promise_is_named() -> Result<()> {
     let page = read(PAGE)?;
@@ -46,6 +54,11 @@ fn every_test_that_the_page_names_exists_and_every_test_of_a_promise_is_named() 
         named.extend(tests);
     }
     for (file, module, name) in &named {
+        if name.contains("::tests::") {
+            let path = format!("{module}::{name}");
+            ensure!(is_in_crate(file, &path)?, "{PAGE}: there is no {file} {path}");
+            continue;
+        }
         let source = read(&format!("e2e/tests/{file}/{module}.rs"))?;
         ensure!(tests_of(&source).contains(name.as_str()), "{PAGE}: there is no {file} {module}::{name}");
     }

@@ -41,6 +41,18 @@ impl Identity<'_> {
             && same(&reference.name, self.name)
             && same(&reference.uid, self.uid)
     }
+
+    /// Whether a reference means another object: it has another name, kind or namespace, and not this one's UID. A move
+    /// changes the UID, and what somebody edited still has it.
+    #[must_use]
+    pub fn is_not_meant_by(&self, reference: &ObjectReference) -> bool {
+        let differs =
+            |there: &Option<String>, here: &str| there.as_deref().is_some_and(|there| there != here);
+        let has_another_name = differs(&reference.kind, self.kind)
+            || differs(&reference.namespace, self.namespace)
+            || differs(&reference.name, self.name);
+        has_another_name && reference.uid.as_deref() != Some(self.uid)
+    }
 }
 
 /// What was seen of a consumer, read from the API server, not from a cache.

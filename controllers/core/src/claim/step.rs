@@ -254,7 +254,12 @@ enum Whose<'a> {
     NotMine,
 }
 
-fn whose<'a>(intent: &'a Intent, host: &Candidate<'_>) -> Whose<'a> {
+/// The claim ID alone does not make it this consumer's: who copies a consumer copies its annotation, too, and the host
+/// says whose it is.
+fn whose<'a>(consumer: &Consumer<'_>, intent: &'a Intent, host: &Candidate<'_>) -> Whose<'a> {
+    if host.claim.consumer.is_some_and(|reference| consumer.identity.is_not_meant_by(reference)) {
+        return Whose::NotMine;
+    }
     let ours = |id: &str| {
         let all = std::iter::once(&intent.claim_id).chain(intent.renews.as_ref());
         all.into_iter().find(|mine| mine.as_str() == id)
@@ -274,7 +279,7 @@ fn holding(
     stray: Option<Intent>,
 ) -> Step {
     let claim = &host.claim;
-    match whose(intent, host) {
+    match whose(consumer, intent, host) {
         Whose::Mine(id) | Whose::MineWiped(id) if claim.released == Some(id.as_str()) => {
             give_up(intent, GivenUp::Released)
         }
@@ -322,7 +327,7 @@ fn leaving(
         Intended::Gone { .. } => return done,
         Intended::There(host) => host,
     };
-    match whose(intent, host) {
+    match whose(consumer, intent, host) {
         Whose::Mine(id) | Whose::MineWiped(id) if host.claim.released == Some(id.as_str()) => {
             // Released is for good: the host is cleaned whether or not anybody waits for it.
             if consumer.forced && consumer.deleting { done } else { Step::Wait(Wait::Deprovisioning) }

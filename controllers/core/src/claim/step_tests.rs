@@ -83,7 +83,22 @@ fn a_consumer_that_wants_or_holds_a_host() {
             Some(held("h", json!({"spec.consumerRef.uid": "u-0"}))),
             Step::RestoreHost(id()),
         ),
-        ("reference stolen", Some(held("h", json!({"spec.consumerRef.name": "n"}))), Step::RestoreHost(id())),
+        ("reference edited", Some(held("h", json!({"spec.consumerRef.name": "n"}))), Step::RestoreHost(id())),
+        (
+            "held by who this one is a copy of",
+            Some(held("h", json!({"spec.consumerRef.name": "n", "spec.consumerRef.uid": "u-0"}))),
+            giving_up(GivenUp::Rejected(Rejection::Claimed)),
+        ),
+        (
+            "held by one of the same name elsewhere",
+            Some(held("h", json!({"spec.consumerRef.namespace": "n", "spec.consumerRef.uid": "u-0"}))),
+            giving_up(GivenUp::Rejected(Rejection::Claimed)),
+        ),
+        (
+            "held by one of another kind",
+            Some(held("h", json!({"spec.consumerRef.kind": "K", "spec.consumerRef.uid": null}))),
+            giving_up(GivenUp::Rejected(Rejection::Claimed)),
+        ),
         (
             "claim and reference lost",
             Some(held("h", json!({"spec.consumerRef": null, "spec.claimID": null}))),
@@ -150,6 +165,21 @@ fn a_consumer_that_leaves() {
             Step::Wait(Wait::Deprovisioning),
         ),
         ("never bound", Some(free()), Step::FenceHost(id()), Step::FenceHost(id())),
+        (
+            "held by who this one is a copy of",
+            Some(held("h", json!({"spec.consumerRef.name": "n", "spec.consumerRef.uid": "u-0"}))),
+            Step::LetGo,
+            Step::DropIntent,
+        ),
+        (
+            "released, of who this one is a copy of",
+            Some(held(
+                "h",
+                json!({"spec.consumerRef.name": "n", "spec.consumerRef.uid": "u-0", "status.state": "Deprovisioning"}),
+            )),
+            Step::LetGo,
+            Step::DropIntent,
+        ),
         (
             "another's",
             Some(held("h", json!({"spec.claimID": OTHER, "status.claimID": OTHER}))),

@@ -50,6 +50,8 @@ pub enum Accident {
     GarbleIntent(usize),
     /// Somebody edits the intent: another host, another claim.
     Mislead(usize, usize),
+    /// Somebody makes the second one from the manifest of the first, annotation, finalizer and all.
+    Copy(usize, usize),
     /// Somebody takes the finalizers off a consumer.
     LoseFinalizer(usize),
     /// The same while it is deleted: it is gone at once.
@@ -131,11 +133,19 @@ impl World {
             if !host.deleting {
                 push(Accident::DeleteHost(at));
             }
-            if host.consumer.is_some() {
+            // While nobody can read whose a host is, its consumer's copy is as good as that one.
+            let is_copied = host.claim.is_some()
+                && self
+                    .consumers
+                    .iter()
+                    .any(|consumer| consumer.copied && consumer.intent.id() == host.claim);
+            if host.consumer.is_some() && !is_copied {
                 push(Accident::WipeReference(at));
             }
             if !host.hurt {
-                push(Accident::Replace(at));
+                if !is_copied {
+                    push(Accident::Replace(at));
+                }
                 push(Accident::LoseStatus(at));
             }
             if host.claim.is_some() {
@@ -169,9 +179,26 @@ impl World {
                     if consumer.finalizer && !consumer.deleting {
                         push(Accident::LoseFinalizer(who));
                     }
+                    if self.holds(who) {
+                        let is_empty = |other: &Consumer| {
+                            other.life == Life::There && other.intent == Intent::None && !other.deleting
+                        };
+                        let others = self.consumers.iter().enumerate().filter(|(_, other)| is_empty(other));
+                        others.for_each(|(to, _)| push(Accident::Copy(who, to)));
+                    }
                 }
             }
         }
+    }
+
+    /// Whether a consumer has a host that says so.
+    fn holds(&self, who: usize) -> bool {
+        let Intent::Of { host: at, id, given_up: false, .. } = self.consumers[who].intent else {
+            return false;
+        };
+        let host = &self.hosts[at];
+        let names_it = host.consumer.is_some_and(|reference| reference.who == who);
+        host.there && names_it && host.claim == Some(id) && host.released != Some(id)
     }
 
     /// The world after it; `None` where nothing changes.
@@ -359,6 +386,7 @@ impl World {
             Accident::WipeIntent(who)
             | Accident::GarbleIntent(who)
             | Accident::Mislead(who, _)
+            | Accident::Copy(_, who)
             | Accident::LoseFinalizer(who)
             | Accident::TearOut(who)
             | Accident::NewConsumer(who)
@@ -397,6 +425,7 @@ impl World {
             Accident::WipeIntent(_)
             | Accident::GarbleIntent(_)
             | Accident::Mislead(..)
+            | Accident::Copy(..)
             | Accident::LoseFinalizer(_)
             | Accident::TearOut(_)
             | Accident::NewConsumer(_)
@@ -407,8 +436,15 @@ impl World {
 
     fn accident_to_consumer(&mut self, who: usize, accident: &Accident) {
         let fresh = self.fresh_id();
+        let copied = match accident {
+            Accident::Copy(from, _) => self.consumers[*from].intent,
+            _ => Intent::None,
+        };
         let consumer = &mut self.consumers[who];
         match accident {
+            Accident::Copy(..) => {
+                (consumer.intent, consumer.finalizer, consumer.copied) = (copied, true, true)
+            }
             Accident::WipeIntent(_) => {
                 self.excused = true;
                 consumer.intent = Intent::None;

@@ -20,7 +20,9 @@ use crate::{
 const NAMESPACE: &str = "metal";
 const HOSTS: [&str; 3] = ["h0", "h1", "h2"];
 const CONSUMERS: [&str; 3] = ["c0", "c1", "c2"];
-const UIDS: [&str; 12] = ["u0", "u1", "u2", "u3", "u4", "u5", "u6", "u7", "u8", "u9", "u10", "u11"];
+/// No two objects have the same.
+static UIDS: LazyLock<Vec<Vec<String>>> =
+    LazyLock::new(|| CONSUMERS.map(|who| (0..12).map(|uid| format!("{who}-{uid}")).collect()).into());
 
 static NAMESPACES: LazyLock<BTreeSet<String>> = LazyLock::new(|| BTreeSet::from([NAMESPACE.to_owned()]));
 static IDS: LazyLock<Vec<ClaimId>> = LazyLock::new(|| (0..64).map(ClaimId::from_random).collect());
@@ -35,7 +37,7 @@ fn identity(who: usize, uid: u8) -> Identity<'static> {
         kind: "Beskar7Machine",
         namespace: "tenant",
         name: CONSUMERS[who],
-        uid: UIDS[usize::from(uid)],
+        uid: &UIDS[who][usize::from(uid)],
     }
 }
 
@@ -167,6 +169,12 @@ fn step(
         {
             reference.uid = consumer.uid;
             host.claim = consumer.intent.id().or(host.claim);
+        }
+        if mutant == Mutant::BelievesCopies
+            && let Some(reference) = &mut host.consumer
+            && host.claim == consumer.intent.id()
+        {
+            *reference = Reference { who, uid: consumer.uid };
         }
         candidate(at, &host)
     };

@@ -5,7 +5,7 @@ use beskar7_core::claim::Custody;
 use crate::{
     decide,
     search::Mutant,
-    world::{Host, Id, Intent, Laggard, Life, State, World, Write},
+    world::{Host, Id, Intent, Laggard, Life, Reference, State, World, Write},
 };
 
 impl World {
@@ -59,6 +59,7 @@ impl World {
                 self.consumer_changed(who);
                 self.check_giving_up(who, intent);
                 let consumer = &mut self.consumers[who];
+                consumer.copied &= consumer.intent.id() == intent.id();
                 consumer.intent = intent;
                 if intent != Intent::None {
                     consumer.finalizer = true;
@@ -79,12 +80,14 @@ impl World {
                 self.consumer_changed(who);
                 let consumer = &mut self.consumers[who];
                 consumer.intent = Intent::None;
+                consumer.copied = false;
                 consumer.finalizer = false;
                 consumer.deleting = false;
                 consumer.life = Life::Gone;
             }
             Write::Bind { at, by, id, renews } => {
                 self.host_changed(at);
+                self.check_copies(at, by, id);
                 let host = &mut self.hosts[at];
                 let is_another = |of: Id| of != id && Some(of) != renews && host.claim != Some(id);
                 if host.dirty.is_some_and(|(of, _)| is_another(of)) {
@@ -111,6 +114,23 @@ impl World {
                     self.host_changed(at);
                     self.hosts[at].fence = Some(id);
                 }
+            }
+        }
+    }
+
+    /// A copy takes no host from the one that has it. A host that is free again it may have, and it is the other one that
+    /// only names the claim then.
+    fn check_copies(&mut self, at: usize, by: Reference, id: Id) {
+        let host = &self.hosts[at];
+        if !self.consumers[by.who].copied || self.consumers[by.who].intent.id() != Some(id) {
+            return;
+        }
+        if host.claim == Some(id) && host.consumer.is_none_or(|reference| reference.who != by.who) {
+            self.wrong = Some("a copy took a host");
+        }
+        for (who, consumer) in self.consumers.iter_mut().enumerate() {
+            if consumer.intent.id() == Some(id) {
+                consumer.copied = who != by.who;
             }
         }
     }

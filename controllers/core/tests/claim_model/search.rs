@@ -55,6 +55,8 @@ pub enum Mutant {
     ForgetsByOldHost,
     /// Knows its own by name, not by claim ID and UID.
     ComparesNames,
+    /// Believes whoever names the claim, whomever the host names.
+    BelievesCopies,
     /// Releases a host whose consumer is absent.
     ReleasesWhenAbsent,
     /// Takes an empty `consumerRef` for a release.
@@ -135,8 +137,11 @@ fn wrong(world: &World) -> Option<&'static str> {
     }
     for host in &world.hosts {
         let (Some(reference), Some(id)) = (host.consumer, host.claim) else { continue };
-        let holders =
-            world.consumers.iter().enumerate().filter(|(_, consumer)| consumer.intent.id() == Some(id));
+        let holders = world
+            .consumers
+            .iter()
+            .enumerate()
+            .filter(|(_, consumer)| consumer.intent.id() == Some(id) && !consumer.copied);
         if holders.into_iter().any(|(who, _)| who != reference.who) {
             return Some("a host has two consumers");
         }
@@ -154,7 +159,7 @@ fn wrong(world: &World) -> Option<&'static str> {
             .iter()
             .filter_map(|host| host.dirty)
             .any(|(id, birth)| consumer.intent.id() == Some(id) && birth != consumer.birth);
-        if inherited {
+        if inherited && !consumer.copied {
             return Some("a new consumer inherits a machine from one of the same name");
         }
     }

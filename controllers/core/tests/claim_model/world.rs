@@ -91,6 +91,8 @@ pub struct Consumer {
     pub settled: bool,
     /// A person said that it may go before its host is clean.
     pub forced: bool,
+    /// Its intent is a copy of another consumer's.
+    pub copied: bool,
     pub intent: Intent,
 }
 
@@ -206,7 +208,7 @@ impl World {
                 Intent::Of { id: mine, given_up, .. } => mine == id && !given_up,
                 Intent::None | Intent::Garbled => false,
             };
-            with_it && consumer.life != Life::Gone && !consumer.deleting
+            with_it && consumer.life != Life::Gone && !consumer.deleting && !consumer.copied
         })
     }
 }
@@ -249,6 +251,7 @@ impl Consumer {
             finalizer: false,
             settled: false,
             forced: false,
+            copied: false,
             intent: Intent::None,
         }
     }
