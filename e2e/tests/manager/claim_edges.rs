@@ -215,12 +215,20 @@ async fn a_copy_of_a_claim_takes_nothing_from_the_claim_that_it_was_made_from() 
     let before = place.host(number).await?.spec;
     let done = place.bmcs.done_to(number)?;
 
-    // As `kubectl get --output yaml` tells it, under another name, and off.
+    // As `kubectl get --output yaml` tells it, under another name, and off. It is believed that something is installed for
+    // it, and so it takes no other host.
     let made = tenant.claims().get("first").await?;
-    let mut copy = HostClaim::new("second", HostClaimSpec { online: false, ..made.spec.clone() });
+    let mut copy = HostClaim::new("whole", HostClaimSpec { online: false, ..made.spec.clone() });
     copy.metadata.annotations = made.metadata.annotations.clone();
     copy.metadata.finalizers = made.metadata.finalizers.clone();
     ensure!(copy.annotations().contains_key(annotations::CLAIM), "{:?}", copy.metadata);
+    tenant.claims().create(&PostParams::default(), &copy).await?;
+    tenant.until_told("whole", "Association", "False", "HostLost").await?;
+    tenant.delete("whole").await?;
+
+    // One that nothing is installed for has a host of its own.
+    copy.metadata.name = Some("second".to_owned());
+    copy.annotations_mut().retain(|name, _| name == annotations::CLAIM);
     tenant.claims().create(&PostParams::default(), &copy).await?;
     let own = |claim: &HostClaim| host_of(claim).is_some_and(|host| host != first);
     tenant.until("second", "on a host of its own", own).await?;

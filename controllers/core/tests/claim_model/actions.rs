@@ -181,7 +181,10 @@ impl World {
                     }
                     if self.holds(who) {
                         let is_empty = |other: &Consumer| {
-                            other.life == Life::There && other.intent == Intent::None && !other.deleting
+                            other.life == Life::There
+                                && other.intent == Intent::None
+                                && !other.deleting
+                                && !other.settled
                         };
                         let others = self.consumers.iter().enumerate().filter(|(_, other)| is_empty(other));
                         others.for_each(|(to, _)| push(Accident::Copy(who, to)));

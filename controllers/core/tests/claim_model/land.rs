@@ -122,10 +122,10 @@ impl World {
     /// only names the claim then.
     fn check_copies(&mut self, at: usize, by: Reference, id: Id) {
         let host = &self.hosts[at];
-        if !self.consumers[by.who].copied || self.consumers[by.who].intent.id() != Some(id) {
-            return;
-        }
-        if host.claim == Some(id) && host.consumer.is_none_or(|reference| reference.who != by.who) {
+        let of_another =
+            host.claim == Some(id) && host.consumer.is_none_or(|reference| reference.who != by.who);
+        let consumer = &self.consumers[by.who];
+        if of_another && consumer.copied && consumer.intent.id() == Some(id) {
             self.wrong = Some("a copy took a host");
         }
         for (who, consumer) in self.consumers.iter_mut().enumerate() {
