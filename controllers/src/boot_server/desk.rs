@@ -287,8 +287,8 @@ impl Desk for BootDesk {
         self.loaders.get(name)
     }
 
-    fn is_agent(&self, capability: &Capability) -> bool {
-        self.holder(capability, Purpose::Agent).is_ok()
+    fn admit_agent(&self, capability: &Capability) -> Result<(), Refusal> {
+        self.holder(capability, Purpose::Agent).map(drop)
     }
 
     fn order<'a>(&'a self, capability: &'a Capability) -> BoxFuture<'a, Result<Option<Order>, Refusal>> {

@@ -158,3 +158,22 @@ async fn who_guesses_takes_nobodys_turn() {
     drop(all);
     assert_eq!(load.most.load(Ordering::SeqCst), 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_told_that_he_is_no_agent_before_all_hosts_are_known() {
+    let mut desk = desk(1, api_server(Arc::default())).await;
+    let known = desk.holders.clone();
+    let not_yet = Holders::new(desk.presenter.links.clone(), &desk.caches);
+    let agent = |claim: &str| (Purpose::Agent, claim.to_owned());
+    for (holders, (purpose, claim), expected) in [
+        (&known, agent("c0"), Ok(())),
+        (&known, agent("other"), Err(Refusal::Nothing)),
+        (&known, (Purpose::Media, "c0".to_owned()), Err(Refusal::Nothing)),
+        (&not_yet, agent("c0"), Err(Refusal::NotNow)),
+        (&not_yet, agent("other"), Err(Refusal::NotNow)),
+    ] {
+        desk.holders = holders.clone();
+        let admitted = desk.admit_agent(&desk.presenter.links.capability(purpose, &claim));
+        assert_eq!(admitted, expected, "{purpose:?} {claim}");
+    }
+}
