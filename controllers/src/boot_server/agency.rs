@@ -222,7 +222,7 @@ fn wiped(disks: &[CleanedDisk]) -> String {
 
 /// Agents know their own URL, which is a secret.
 fn without_secrets(mut report: Report) -> Report {
-    let without = |disk: &mut Option<String>| *disk = disk.as_deref().map(hidden);
+    let without = |text: &mut Option<String>| *text = text.as_deref().map(hidden);
     match &mut report.state {
         State::Running(progress) => {
             progress.step = hidden(&progress.step);
@@ -232,7 +232,19 @@ fn without_secrets(mut report: Report) -> Report {
             (failure.step, failure.message) = (hidden(&failure.step), hidden(&failure.message));
             without(&mut failure.disk);
         }
-        State::Done(_) => {}
+        State::Done(Outcome::Installed(installed)) => {
+            installed.disk = hidden(&installed.disk);
+            without(&mut installed.serial_number);
+            without(&mut installed.boot_entry);
+        }
+        State::Done(Outcome::Cleaned(disks)) => {
+            for cleaned in disks {
+                cleaned.disk = hidden(&cleaned.disk);
+                without(&mut cleaned.serial_number);
+            }
+        }
+        // What a machine is made of is the machine's own word; an agent puts nothing of its own into it.
+        State::Done(Outcome::Inspected(_) | Outcome::GoingDown) => {}
     }
     report
 }
@@ -247,7 +259,7 @@ fn log(holder: &Holder, report: &Report) {
 
 #[cfg(test)]
 mod tests {
-    use beskar7_agent_protocol::report::{Failure, Progress};
+    use beskar7_agent_protocol::report::{Failure, Installed, Progress};
 
     use super::*;
 
@@ -276,9 +288,23 @@ mod tests {
             ("http://b/c/…/image", Some("http://b/c/…/image"))
         );
         let message = format!("{url} can't be read");
-        let failure = Failure { step: "fetching".into(), disk: Some(url), message };
+        let failure = Failure { step: "fetching".into(), disk: Some(url.clone()), message };
         let State::Failed(failure) = of(State::Failed(failure)) else { panic!("it failed") };
         assert_eq!(failure.disk.as_deref(), Some("http://b/c/…/image"));
         assert_eq!(failure.message, "http://b/c/…/image can't be read");
+        let (serial_number, boot_entry) = (Some(url.clone()), Some(url.clone()));
+        let installed =
+            Installed { disk: url.clone(), serial_number, written: 7, verified: true, boot_entry };
+        let cleaned =
+            CleanedDisk { disk: url.clone(), serial_number: Some(url), method: Wiping::Metadata };
+        for (outcome, expected) in [
+            (Outcome::Installed(installed), 3),
+            (Outcome::Cleaned(vec![cleaned.clone(), cleaned]), 4),
+            (Outcome::GoingDown, 0),
+        ] {
+            let told = format!("{:?}", of(State::Done(outcome)));
+            assert!(!told.contains("0a0a"), "{told}");
+            assert_eq!(told.matches("http://b/c/…/image").count(), expected, "{told}");
+        }
     }
 }
