@@ -21,7 +21,7 @@ use kube::ResourceExt as _;
 
 use super::{
     agents::Ended,
-    desk::{BootDesk, not_now},
+    desk::{BootDesk, REFERENCE_LOST, not_now},
     holders::Holder,
 };
 use crate::{causes::causes, clock::now, watch::key};
@@ -129,7 +129,7 @@ impl BootDesk {
             Heard::GoesDown => self
                 .unless_lost(self.hearing.hear(&holder.host, &host, &holder.claim, Word::Restarting).await),
             Heard::Late => Ok(Reported::Taken),
-            Heard::NotNow => Err(not_now(&holder, "its host is paused, and nothing is written down of it")),
+            Heard::NotNow => Err(not_now(&holder, why_not_now(&host, &holder.claim))),
             Heard::NotWanted => Ok(Reported::NotWanted),
             Heard::Nonsense => Ok(Reported::Nonsense),
         }
@@ -187,6 +187,15 @@ impl BootDesk {
     /// What could not be written is to be said again.
     fn unless_lost(&self, is_written: bool) -> Result<Reported, Refusal> {
         if is_written { Ok(Reported::Taken) } else { Err(Refusal::NotNow) }
+    }
+}
+
+/// Why nothing is written down of a host.
+fn why_not_now(host: &PhysicalHost, claim: &str) -> &'static str {
+    if delivery::waits_for_reference(host, claim) {
+        REFERENCE_LOST
+    } else {
+        "its host is paused, and nothing is written down of it"
     }
 }
 
@@ -273,6 +282,30 @@ mod tests {
         );
         let many = wiped(&vec![disk(&"x".repeat(500), Wiping::Overwritten); 500]);
         assert!(many.ends_with(", and 488 more") && many.len() < 1024, "{}", many.len());
+    }
+
+    #[test]
+    fn why_nothing_is_written_down_is_said_as_it_is() {
+        let host = |paused: Option<&str>, consumer: serde_json::Value| -> PhysicalHost {
+            serde_json::from_value(serde_json::json!({
+                "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "PhysicalHost",
+                "metadata": {"name": "h", "namespace": "metal", "annotations": paused.map(|on| {
+                    serde_json::json!({beskar7_api::annotations::PAUSED: on})
+                })},
+                "spec": {
+                    "redfishConnection": {"address": "https://10.0.0.1", "credentialsSecretRef": "b"},
+                    "claimID": "c", "consumerRef": consumer,
+                },
+            }))
+            .unwrap()
+        };
+        let held = serde_json::json!({"kind": "Beskar7Machine", "namespace": "metal", "name": "m"});
+        for (host, word) in
+            [(host(Some(""), held), "paused"), (host(None, serde_json::json!(null)), "consumerRef is lost")]
+        {
+            let why = why_not_now(&host, "c");
+            assert!(why.contains(word), "{why}");
+        }
     }
 
     #[test]

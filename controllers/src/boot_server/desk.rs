@@ -46,6 +46,10 @@ use crate::{caches::Caches, causes::causes, clock::now, diagnostics::Metrics};
 /// each would need a connection, and memory for what it reads.
 pub(super) const AT_ONCE: usize = 16;
 
+/// Why nothing secret is given out, and nothing written down, of a host that is still somebody's.
+pub(super) const REFERENCE_LOST: &str =
+    "its host's consumerRef is lost, and its consumer is to put it back";
+
 /// The desk of one replica.
 pub(super) struct BootDesk {
     pub(super) client: Client,
@@ -95,7 +99,7 @@ impl BootDesk {
         match host {
             Some(host) if open(&host, &holder.claim, now(), self.configuration_timeout) => Ok(host),
             Some(host) if delivery::waits_for_reference(&host, &holder.claim) => {
-                Err(not_now(holder, "its host's consumerRef is lost, and its consumer is to put it back"))
+                Err(not_now(holder, REFERENCE_LOST))
             }
             Some(_) | None => Err(Refusal::Nothing),
         }
