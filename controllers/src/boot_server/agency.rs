@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use beskar7_agent_protocol::{
     order::Order,
-    report::{CleanedDisk, LONGEST_LINE, MOST_LINES, Outcome, Report, State, Wiping},
+    report::{CleanedDisk, Outcome, Report, State, Wiping},
 };
 use beskar7_api::{HostBootConfiguration, PhysicalHost, hardware::Hardware};
 use beskar7_boot::{
@@ -72,7 +72,6 @@ impl BootDesk {
         report: Report,
     ) -> Result<Reported, Refusal> {
         let (holder, seen) = self.holder(capability, Purpose::Agent)?;
-        log(&holder, &report);
         let report = without_secrets(report);
         let heard = |host: &PhysicalHost, inspected: Option<&Hardware>| {
             let made = self.made_for(&holder, host);
@@ -81,6 +80,7 @@ impl BootDesk {
         };
         let at_first_sight = heard(&seen, None);
         if let Heard::Goes(said) = at_first_sight {
+            self.chatter.log(&holder.host, &report.log);
             if let Some(assignment) = Assignment::of(&seen, &holder.claim) {
                 let note = format!("Its agent {}", assignment.work.does());
                 self.witness.saw(&seen, &holder.claim, began(assignment.work), note);
@@ -94,7 +94,11 @@ impl BootDesk {
         let host = Arc::new(host);
         let inspected = self.seen_before(&holder, &report).await?;
         let heard = |host: &PhysicalHost| heard(host, inspected.as_ref());
-        match heard(&host) {
+        let verdict = heard(&host);
+        if verdict != Heard::NotWanted {
+            self.chatter.log(&holder.host, &report.log);
+        }
+        match verdict {
             Heard::Goes(said) => {
                 self.agents.said(&holder.host, said);
                 Ok(Reported::Taken)
@@ -252,18 +256,10 @@ fn without_secrets(mut report: Report) -> Report {
                 without(&mut cleaned.serial_number);
             }
         }
-        // What a machine is made of is the machine's own word; an agent puts nothing of its own into it.
+        // An inventory is read off the machine: none of it is the agent's own word.
         State::Done(Outcome::Inspected(_) | Outcome::GoingDown) => {}
     }
     report
-}
-
-fn log(holder: &Holder, report: &Report) {
-    let (namespace, name) = &holder.host;
-    for line in report.log.iter().take(MOST_LINES) {
-        let line: String = hidden(line).chars().filter(|c| !c.is_control()).take(LONGEST_LINE).collect();
-        tracing::info!(namespace, name, line, "an agent says");
-    }
 }
 
 #[cfg(test)]
@@ -328,8 +324,7 @@ mod tests {
         let (serial_number, boot_entry) = (Some(url.clone()), Some(url.clone()));
         let installed =
             Installed { disk: url.clone(), serial_number, written: 7, verified: true, boot_entry };
-        let cleaned =
-            CleanedDisk { disk: url.clone(), serial_number: Some(url), method: Wiping::Metadata };
+        let cleaned = CleanedDisk { disk: url.clone(), serial_number: Some(url), method: Wiping::Metadata };
         for (outcome, expected) in [
             (Outcome::Installed(installed), 3),
             (Outcome::Cleaned(vec![cleaned.clone(), cleaned]), 4),

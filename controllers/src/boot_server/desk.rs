@@ -31,6 +31,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::{
     Presenter,
     agents::Agents,
+    chatter::Chatter,
     configuration::{ConfigurationError, configuration},
     fetched::FetchError,
     hearing::Hearing,
@@ -47,8 +48,7 @@ use crate::{caches::Caches, causes::causes, clock::now, diagnostics::Metrics};
 pub(super) const AT_ONCE: usize = 16;
 
 /// Why nothing secret is given out, and nothing written down, of a host that is still somebody's.
-pub(super) const REFERENCE_LOST: &str =
-    "its host's consumerRef is lost, and its consumer is to put it back";
+pub(super) const REFERENCE_LOST: &str = "its host's consumerRef is lost, and its consumer is to put it back";
 
 /// The desk of one replica.
 pub(super) struct BootDesk {
@@ -58,6 +58,7 @@ pub(super) struct BootDesk {
     pub(super) holders: Holders,
     pub(super) hearing: Hearing,
     pub(super) agents: Agents,
+    pub(super) chatter: Chatter,
     pub(super) witness: Witness,
     /// The boot loaders that are given out.
     pub(super) loaders: Files,
