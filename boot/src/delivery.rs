@@ -193,8 +193,11 @@ pub trait Desk: Send + Sync + 'static {
     }
 
     /// Whether this is the capability of an agent: what others send is not read.
-    fn is_agent(&self, _: &Capability) -> bool {
-        false
+    ///
+    /// # Errors
+    /// It is none, or that is not known yet.
+    fn admit_agent(&self, _: &Capability) -> Result<(), Refusal> {
+        Err(Refusal::Nothing)
     }
 
     /// What the agent on a machine is told to do next; nothing, where there is nothing for now.

@@ -6,6 +6,7 @@
 
 mod agency;
 mod agents;
+mod chatter;
 mod configuration;
 mod desk;
 mod discovery;
@@ -48,6 +49,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::register::answered_before;
 use self::{
     agents::Agents,
+    chatter::Chatter,
     desk::{AT_ONCE, BootDesk},
     discovery::Discovery,
     hearing::Hearing,
@@ -177,6 +179,7 @@ pub fn start(
     tokio::spawn(machines.clone().follow(feeds.reservations.changes(), stop.clone()));
     let desk = BootDesk {
         agents: Agents::new(client.clone()),
+        chatter: Chatter::new(),
         client,
         metrics: metrics.clone(),
         caches,

@@ -37,9 +37,7 @@ pub(super) async fn report(
     capability: &Capability,
     body: Body,
 ) -> Result<Response, Refusal> {
-    if !desk.is_agent(capability) {
-        return Err(Refusal::Nothing);
-    }
+    desk.admit_agent(capability)?;
     let Ok(body) = to_bytes(body, LONGEST_REPORT).await else {
         return Ok(with_status(StatusCode::BAD_REQUEST, "the report is too long, or broke off\n"));
     };

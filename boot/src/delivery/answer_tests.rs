@@ -20,6 +20,8 @@ const USER_DATA: &str = "## template: jinja\n#cloud-config\nname: '{{ ds.meta_da
 /// Has something for claim `c`, while it is open.
 struct OneClaim {
     open: bool,
+    /// Whether it knows of everybody who he is.
+    knows_all: bool,
     noted: Mutex<Vec<String>>,
     orders: Mutex<Vec<Order>>,
 }
@@ -87,8 +89,12 @@ impl Desk for OneClaim {
         (name == "snponly.efi").then(|| Bytes::from_static(b"MZ"))
     }
 
-    fn is_agent(&self, capability: &Capability) -> bool {
-        self.is(capability, Purpose::Agent)
+    fn admit_agent(&self, capability: &Capability) -> Result<(), Refusal> {
+        match self.is(capability, Purpose::Agent) {
+            true => Ok(()),
+            false if self.knows_all => Err(Refusal::Nothing),
+            false => Err(Refusal::NotNow),
+        }
     }
 
     fn order<'a>(&'a self, capability: &'a Capability) -> BoxFuture<'a, Result<Option<Order>, Refusal>> {
@@ -129,7 +135,12 @@ struct Counterpart {
 
 impl Counterpart {
     fn new(open: bool) -> Self {
-        let desk = Arc::new(OneClaim { open, noted: Mutex::default(), orders: Mutex::default() });
+        Self::knowing(open, true)
+    }
+
+    fn knowing(open: bool, knows_all: bool) -> Self {
+        let desk = OneClaim { open, knows_all, noted: Mutex::default(), orders: Mutex::default() };
+        let desk = Arc::new(desk);
         Self { router: router(desk.clone()), desk }
     }
 
@@ -344,4 +355,20 @@ async fn of_a_stranger_nothing_is_read() {
     assert_eq!(counterpart.say(&strangers, never).await, 404, "what never ends is not waited for");
     let noted = counterpart.desk.noted.lock().unwrap().clone();
     assert!(noted.iter().all(|noted| noted == "Refused"), "{noted:?}");
+}
+
+#[tokio::test]
+async fn who_may_be_an_agent_is_not_sent_away_for_good() {
+    let report = r#"{"order":"now","state":"running","step":"writing"}"#;
+    for (open, knows_all, status, noted) in
+        [(true, true, 204, "Agent"), (false, true, 404, "Refused"), (false, false, 503, "Unavailable")]
+    {
+        let counterpart = Counterpart::knowing(open, knows_all);
+        assert_eq!(counterpart.say(&agents("report"), report).await, status, "{open} {knows_all}");
+        assert_eq!(counterpart.noted().pop().as_deref(), Some(noted), "{open} {knows_all}");
+        if !open {
+            let never = Body::from_stream(futures::stream::pending::<Result<Bytes, std::io::Error>>());
+            assert_eq!(counterpart.say(&agents("report"), never).await, status, "it is not read");
+        }
+    }
 }

@@ -92,8 +92,8 @@ impl Desk for Stocked {
         (name == "snponly.efi").then(ipxe)
     }
 
-    fn is_agent(&self, shown: &Capability) -> bool {
-        *shown == capability(Purpose::Agent)
+    fn admit_agent(&self, shown: &Capability) -> Result<(), Refusal> {
+        if *shown == capability(Purpose::Agent) { Ok(()) } else { Err(Refusal::Nothing) }
     }
 
     fn report<'a>(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use beskar7_agent_protocol::{
     order::Order,
-    report::{CleanedDisk, LONGEST_LINE, MOST_LINES, Outcome, Report, State, Wiping},
+    report::{CleanedDisk, Outcome, Report, State, Wiping},
 };
 use beskar7_api::{HostBootConfiguration, PhysicalHost, hardware::Hardware};
 use beskar7_boot::{
@@ -21,7 +21,7 @@ use kube::ResourceExt as _;
 
 use super::{
     agents::Ended,
-    desk::{BootDesk, not_now},
+    desk::{BootDesk, REFERENCE_LOST, not_now},
     holders::Holder,
 };
 use crate::{causes::causes, clock::now, watch::key};
@@ -72,7 +72,6 @@ impl BootDesk {
         report: Report,
     ) -> Result<Reported, Refusal> {
         let (holder, seen) = self.holder(capability, Purpose::Agent)?;
-        log(&holder, &report);
         let report = without_secrets(report);
         let heard = |host: &PhysicalHost, inspected: Option<&Hardware>| {
             let made = self.made_for(&holder, host);
@@ -81,6 +80,7 @@ impl BootDesk {
         };
         let at_first_sight = heard(&seen, None);
         if let Heard::Goes(said) = at_first_sight {
+            self.chatter.log(&holder.host, &report.log);
             if let Some(assignment) = Assignment::of(&seen, &holder.claim) {
                 let note = format!("Its agent {}", assignment.work.does());
                 self.witness.saw(&seen, &holder.claim, began(assignment.work), note);
@@ -94,7 +94,11 @@ impl BootDesk {
         let host = Arc::new(host);
         let inspected = self.seen_before(&holder, &report).await?;
         let heard = |host: &PhysicalHost| heard(host, inspected.as_ref());
-        match heard(&host) {
+        let verdict = heard(&host);
+        if verdict != Heard::NotWanted {
+            self.chatter.log(&holder.host, &report.log);
+        }
+        match verdict {
             Heard::Goes(said) => {
                 self.agents.said(&holder.host, said);
                 Ok(Reported::Taken)
@@ -129,7 +133,7 @@ impl BootDesk {
             Heard::GoesDown => self
                 .unless_lost(self.hearing.hear(&holder.host, &host, &holder.claim, Word::Restarting).await),
             Heard::Late => Ok(Reported::Taken),
-            Heard::NotNow => Err(not_now(&holder, "its host is paused, and nothing is written down of it")),
+            Heard::NotNow => Err(not_now(&holder, why_not_now(&host, &holder.claim))),
             Heard::NotWanted => Ok(Reported::NotWanted),
             Heard::Nonsense => Ok(Reported::Nonsense),
         }
@@ -151,9 +155,9 @@ impl BootDesk {
     /// The host that a discovered machine turned out to be, as `<namespace>/<name>`: it may be in use.
     fn same_machine(&self, host: &PhysicalHost, seen: &Hardware) -> Option<String> {
         let all = self.caches.hosts.all();
-        let real = |text: &str| MachineUuid::parse(text).filter(|uuid| !uuid.is_filler());
         let is_same = |one: &str, other: &str| {
-            real(one).zip(real(other)).is_some_and(|(one, other)| one.is_same_machine(other))
+            let both = MachineUuid::real(one).zip(MachineUuid::real(other));
+            both.is_some_and(|(one, other)| one.is_same_machine(other))
         };
         let (namespace, name) = key(same_machine(host, seen, all.iter().map(AsRef::as_ref), is_same)?);
         let known = format!("{namespace}/{name}");
@@ -190,6 +194,15 @@ impl BootDesk {
     }
 }
 
+/// Why nothing is written down of a host.
+fn why_not_now(host: &PhysicalHost, claim: &str) -> &'static str {
+    if delivery::waits_for_reference(host, claim) {
+        REFERENCE_LOST
+    } else {
+        "its host is paused, and nothing is written down of it"
+    }
+}
+
 /// What people are told when an agent begins.
 const fn began(work: Work) -> &'static str {
     match work {
@@ -222,7 +235,7 @@ fn wiped(disks: &[CleanedDisk]) -> String {
 
 /// Agents know their own URL, which is a secret.
 fn without_secrets(mut report: Report) -> Report {
-    let without = |disk: &mut Option<String>| *disk = disk.as_deref().map(hidden);
+    let without = |text: &mut Option<String>| *text = text.as_deref().map(hidden);
     match &mut report.state {
         State::Running(progress) => {
             progress.step = hidden(&progress.step);
@@ -232,22 +245,26 @@ fn without_secrets(mut report: Report) -> Report {
             (failure.step, failure.message) = (hidden(&failure.step), hidden(&failure.message));
             without(&mut failure.disk);
         }
-        State::Done(_) => {}
+        State::Done(Outcome::Installed(installed)) => {
+            installed.disk = hidden(&installed.disk);
+            without(&mut installed.serial_number);
+            without(&mut installed.boot_entry);
+        }
+        State::Done(Outcome::Cleaned(disks)) => {
+            for cleaned in disks {
+                cleaned.disk = hidden(&cleaned.disk);
+                without(&mut cleaned.serial_number);
+            }
+        }
+        // An inventory is read off the machine: none of it is the agent's own word.
+        State::Done(Outcome::Inspected(_) | Outcome::GoingDown) => {}
     }
     report
 }
 
-fn log(holder: &Holder, report: &Report) {
-    let (namespace, name) = &holder.host;
-    for line in report.log.iter().take(MOST_LINES) {
-        let line: String = hidden(line).chars().filter(|c| !c.is_control()).take(LONGEST_LINE).collect();
-        tracing::info!(namespace, name, line, "an agent says");
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use beskar7_agent_protocol::report::{Failure, Progress};
+    use beskar7_agent_protocol::report::{Failure, Installed, Progress};
 
     use super::*;
 
@@ -264,6 +281,30 @@ mod tests {
     }
 
     #[test]
+    fn why_nothing_is_written_down_is_said_as_it_is() {
+        let host = |paused: Option<&str>, consumer: serde_json::Value| -> PhysicalHost {
+            serde_json::from_value(serde_json::json!({
+                "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "PhysicalHost",
+                "metadata": {"name": "h", "namespace": "metal", "annotations": paused.map(|on| {
+                    serde_json::json!({beskar7_api::annotations::PAUSED: on})
+                })},
+                "spec": {
+                    "redfishConnection": {"address": "https://10.0.0.1", "credentialsSecretRef": "b"},
+                    "claimID": "c", "consumerRef": consumer,
+                },
+            }))
+            .unwrap()
+        };
+        let held = serde_json::json!({"kind": "Beskar7Machine", "namespace": "metal", "name": "m"});
+        for (host, word) in
+            [(host(Some(""), held), "paused"), (host(None, serde_json::json!(null)), "consumerRef is lost")]
+        {
+            let why = why_not_now(&host, "c");
+            assert!(why.contains(word), "{why}");
+        }
+    }
+
+    #[test]
     fn no_url_of_an_agent_is_written_down() {
         let url = format!("http://b/c/{}/image", "0a".repeat(20));
         let of = |state| {
@@ -276,9 +317,22 @@ mod tests {
             ("http://b/c/…/image", Some("http://b/c/…/image"))
         );
         let message = format!("{url} can't be read");
-        let failure = Failure { step: "fetching".into(), disk: Some(url), message };
+        let failure = Failure { step: "fetching".into(), disk: Some(url.clone()), message };
         let State::Failed(failure) = of(State::Failed(failure)) else { panic!("it failed") };
         assert_eq!(failure.disk.as_deref(), Some("http://b/c/…/image"));
         assert_eq!(failure.message, "http://b/c/…/image can't be read");
+        let (serial_number, boot_entry) = (Some(url.clone()), Some(url.clone()));
+        let installed =
+            Installed { disk: url.clone(), serial_number, written: 7, verified: true, boot_entry };
+        let cleaned = CleanedDisk { disk: url.clone(), serial_number: Some(url), method: Wiping::Metadata };
+        for (outcome, expected) in [
+            (Outcome::Installed(installed), 3),
+            (Outcome::Cleaned(vec![cleaned.clone(), cleaned]), 4),
+            (Outcome::GoingDown, 0),
+        ] {
+            let told = format!("{:?}", of(State::Done(outcome)));
+            assert!(!told.contains("0a0a"), "{told}");
+            assert_eq!(told.matches("http://b/c/…/image").count(), expected, "{told}");
+        }
     }
 }

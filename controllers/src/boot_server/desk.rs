@@ -31,6 +31,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::{
     Presenter,
     agents::Agents,
+    chatter::Chatter,
     configuration::{ConfigurationError, configuration},
     fetched::FetchError,
     hearing::Hearing,
@@ -46,6 +47,9 @@ use crate::{caches::Caches, causes::causes, clock::now, diagnostics::Metrics};
 /// each would need a connection, and memory for what it reads.
 pub(super) const AT_ONCE: usize = 16;
 
+/// Why nothing secret is given out, and nothing written down, of a host that is still somebody's.
+pub(super) const REFERENCE_LOST: &str = "its host's consumerRef is lost, and its consumer is to put it back";
+
 /// The desk of one replica.
 pub(super) struct BootDesk {
     pub(super) client: Client,
@@ -54,6 +58,7 @@ pub(super) struct BootDesk {
     pub(super) holders: Holders,
     pub(super) hearing: Hearing,
     pub(super) agents: Agents,
+    pub(super) chatter: Chatter,
     pub(super) witness: Witness,
     /// The boot loaders that are given out.
     pub(super) loaders: Files,
@@ -95,7 +100,7 @@ impl BootDesk {
         match host {
             Some(host) if open(&host, &holder.claim, now(), self.configuration_timeout) => Ok(host),
             Some(host) if delivery::waits_for_reference(&host, &holder.claim) => {
-                Err(not_now(holder, "its host's consumerRef is lost, and its consumer is to put it back"))
+                Err(not_now(holder, REFERENCE_LOST))
             }
             Some(_) | None => Err(Refusal::Nothing),
         }
@@ -287,8 +292,8 @@ impl Desk for BootDesk {
         self.loaders.get(name)
     }
 
-    fn is_agent(&self, capability: &Capability) -> bool {
-        self.holder(capability, Purpose::Agent).is_ok()
+    fn admit_agent(&self, capability: &Capability) -> Result<(), Refusal> {
+        self.holder(capability, Purpose::Agent).map(drop)
     }
 
     fn order<'a>(&'a self, capability: &'a Capability) -> BoxFuture<'a, Result<Option<Order>, Refusal>> {

@@ -90,8 +90,13 @@ fn api_server(load: Arc<Load>) -> Client {
 }
 
 async fn desk(count: usize, client: Client) -> BootDesk {
+    desk_of((0..count).map(host).collect(), client).await
+}
+
+async fn desk_of(hosts: Vec<Value>, client: Client) -> BootDesk {
+    let count = hosts.len();
     let caches = Caches {
-        hosts: Cache::of((0..count).map(|number| read(host(number))).collect()),
+        hosts: Cache::of(hosts.into_iter().map(read).collect()),
         machines: Cache::of((0..count).map(|number| read(machine(number))).collect()),
         owner_machines: Cache::of((0..count).map(|number| read(owner(number))).collect()),
         claims: Cache::empty(),
@@ -116,6 +121,7 @@ async fn desk(count: usize, client: Client) -> BootDesk {
     BootDesk {
         hearing: Hearing::new(client.clone()),
         agents: Agents::new(client.clone()),
+        chatter: Chatter::new(),
         witness: Witness::new(Recorder::new(client.clone(), "test", "test-0")),
         loaders: Files::default(),
         client,
@@ -157,4 +163,89 @@ async fn who_guesses_takes_nobodys_turn() {
     }
     drop(all);
     assert_eq!(load.most.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_told_that_he_is_no_agent_before_all_hosts_are_known() {
+    let mut desk = desk(1, api_server(Arc::default())).await;
+    let known = desk.holders.clone();
+    let not_yet = Holders::new(desk.presenter.links.clone(), &desk.caches);
+    let agent = |claim: &str| (Purpose::Agent, claim.to_owned());
+    for (holders, (purpose, claim), expected) in [
+        (&known, agent("c0"), Ok(())),
+        (&known, agent("other"), Err(Refusal::Nothing)),
+        (&known, (Purpose::Media, "c0".to_owned()), Err(Refusal::Nothing)),
+        (&not_yet, agent("c0"), Err(Refusal::NotNow)),
+        (&not_yet, agent("other"), Err(Refusal::NotNow)),
+    ] {
+        desk.holders = holders.clone();
+        let admitted = desk.admit_agent(&desk.presenter.links.capability(purpose, &claim));
+        assert_eq!(admitted, expected, "{purpose:?} {claim}");
+    }
+}
+
+/// What was logged while it is there.
+#[derive(Clone, Default)]
+struct Log(Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    /// The lines with this word.
+    fn with(&self, word: &str) -> Vec<String> {
+        let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        text.lines().filter(|line| line.contains(word)).map(str::to_owned).collect()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_agent_logs_is_logged_while_its_order_stands_and_not_without_end() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false).finish();
+    let _logging = tracing::subscriber::set_default(subscriber);
+    let mut installing = host(0);
+    installing["spec"]["boot"]["install"] = json!({"image": "http://x/a.raw"});
+    let answer = serde_json::to_vec(&installing).unwrap();
+    let service = tower::service_fn(move |_: http::Request<Body>| {
+        let answer = Body::from(answer.clone());
+        async move { Ok::<_, Infallible>(http::Response::new(answer)) }
+    });
+    let desk = desk_of(vec![installing.clone()], Client::new(service, "default")).await;
+    let order = beskar7_core::agent::Assignment::of(&read(installing), "c0").unwrap().order();
+    let agent = desk.presenter.links.capability(Purpose::Agent, "c0");
+    let url = format!("http://b/c/{}/", agent.in_url());
+    let report = |order: &str, state: Value| {
+        let mut report = json!({"order": order, "log": vec![format!("a line from {url}"); 100]});
+        report.as_object_mut().unwrap().extend(state.as_object().unwrap().clone());
+        read::<Report>(report)
+    };
+    let running = || json!({"state": "running", "step": "writing"});
+
+    // What it was told before is over.
+    let over = desk.report(&agent, report("install-1-1", running())).await;
+    assert_eq!((over, log.with("an agent says")), (Ok(Reported::NotWanted), Vec::new()));
+    for _ in 0..5 {
+        assert_eq!(desk.report(&agent, report(&order, running())).await, Ok(Reported::Taken));
+    }
+    let lines = log.with("a line from http://b/c/…/");
+    assert_eq!(lines.len(), 200);
+    assert!(lines.iter().all(|line| line.contains("INFO") && line.contains("name=\"h0\"")), "{lines:?}");
+    let left_out = log.with("left_out");
+    assert!(left_out.len() == 1 && left_out[0].contains("left_out=100"), "{left_out:?}");
+    // Another verdict, which the API server was asked for.
+    tokio::time::advance(Duration::from_secs(60)).await;
+    let nonsense = json!({"state": "done", "goingDown": null});
+    assert_eq!(desk.report(&agent, report(&order, nonsense)).await, Ok(Reported::Nonsense));
+    assert_eq!(log.with("a line from").len(), 300);
+    let left_out = log.with("left_out");
+    assert!(left_out.len() == 2 && left_out[1].contains("left_out=200"), "{left_out:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use beskar7_api::annotations::{ERRAND, INSPECTED};
+use beskar7_api::annotations::{ERRAND, INSPECTED, SAME_MACHINE};
 use beskar7_boot::dhcp::{Architecture, Loader};
 use beskar7_core::host::discovery::{NOWHERE, is_discovered};
 use kube::client::Body;
@@ -188,6 +188,33 @@ async fn no_more_are_written_than_may_wait_and_a_flood_fills_nothing() {
     }
     assert_eq!(found.waiting().len(), MOST_WAITING);
     assert!(counted(&found, "dropped"));
+}
+
+#[tokio::test]
+async fn of_candidates_that_are_one_known_host_all_but_one_count() {
+    let is = |last: u8, known: &str| waiting(Mac([2, 0, 0, 0, 0, last]), json!({SAME_MACHINE: known}));
+    let stands = |last: u8| waiting(Mac([2, 0, 0, 0, 0, last]), json!(null));
+    for (candidates, expected) in [
+        (vec![], 0),
+        (vec![stands(1)], 1),
+        (vec![is(1, "racks/a")], 0),
+        (vec![is(1, "racks/a"), is(2, "racks/b")], 0),
+        (vec![is(1, "racks/a"), is(2, "racks/a")], 1),
+        (vec![is(1, "racks/a"), is(2, "racks/a"), is(3, "racks/a"), is(4, "racks/b"), stands(5)], 3),
+    ] {
+        let named: Vec<_> = candidates.iter().map(|host| host.metadata.annotations.clone()).collect();
+        let (found, ..) = discovery(candidates.clone(), expected.max(1), 201);
+        let known = || found.known.read().unwrap();
+        assert_eq!(known().candidates(), expected, "{named:?}");
+        assert_eq!(found.is_full(), expected > 0, "{named:?}");
+        // However often each is looked at, and when they are gone, nothing is left of them.
+        candidates.iter().for_each(|host| found.lock().saw(&key(host), Some(host)));
+        assert_eq!(known().candidates(), expected, "{named:?}");
+        candidates.iter().for_each(|host| found.lock().saw(&key(host), None));
+        assert_eq!(known().candidates(), 0, "{named:?}");
+        found.lock().saw(&key(&stands(9)), Some(&stands(9)));
+        assert_eq!(known().candidates(), 1, "{named:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

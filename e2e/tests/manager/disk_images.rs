@@ -13,6 +13,7 @@ use beskar7_e2e::ranges::Ranges;
 use beskar7_e2e::registry::Registry;
 use beskar7_e2e::tools::Tools;
 use beskar7_e2e::wait::{self, Seen};
+use beskar7_redfish_sim::machine::boot::{BootSource, Target};
 use beskar7_redfish_sim::machine::log::Action;
 use beskar7_redfish_sim::machine::power::ResetType;
 use bytes::Bytes;
@@ -25,6 +26,7 @@ use super::from_network::Loader;
 use super::owners::{delete_machine, make_machine, until_gone, until_phase, until_waiting};
 use super::setup::*;
 use super::site::{FLAGS, Site, name};
+use super::tenancy::is_stopped_started_and_restarted;
 use super::tenant::{Tenant, bind_pool_role, nothing_of_others, open_to, powered};
 use super::wipers::errand_of;
 
@@ -187,18 +189,36 @@ async fn a_tenant_has_an_image_written_to_a_disk_step_by_step() -> Result<()> {
     until_said(&site, "CalledHome", "").await?;
     ensure!(agent.order().await?.is_none(), "there is nothing left to do");
 
-    // A power cycle starts it from its disk.
-    site.bmc(0, |bmc| bmc.machine.clear_log())?;
-    let hard = json!({"mode": "hard"}).to_string();
-    tenant.patch(claim, &json!({"metadata": {"annotations": {annotations::REBOOT: hard}}})).await?;
-    let restarted = |host: &PhysicalHost| {
-        let marks = host.metadata.annotations.clone().unwrap_or_default();
-        marks.contains_key(annotations::RESTARTED) && powered(host) == Some(PowerState::On)
+    // The server can be stopped by changing online to false, and a reboot can be launched by adding an annotation. Each time
+    // it starts from its disk, without an agent and without the network.
+    let installed = site.host(0).await?.spec.claim_id;
+    site.bmc(0, |bmc| {
+        bmc.machine.install(Some("the image".to_owned()));
+        bmc.machine.clear_log();
+    })?;
+    is_stopped_started_and_restarted(&site, &tenant, claim).await?;
+    wait::until_true("the machine to run from its disk", LIMIT, || async {
+        let source = site.bmc(0, |bmc| bmc.machine.running().cloned())?;
+        Ok(if matches!(source, Some(BootSource::Disk { .. })) { Ok(()) } else { Err(format!("{source:?}")) })
+    })
+    .await?;
+    ensure!(site.host(0).await?.spec.claim_id == installed, "it is another installation");
+    let off = |action: &&Action| matches!(action, Action::PoweredOff);
+    let times_off = site.done_to(0)?.iter().filter(off).count();
+    ensure!((times_off, site.bmcs.times_on(0)?) == (3, 3), "{:?}", site.done_to(0)?);
+    let armed = |action: &Action| {
+        matches!(action, Action::SetOverride { to } if to.target != Target::None)
+            || matches!(action, Action::Insert { .. })
     };
-    until_host(&hosts(&site.client, HOSTS), &name(0), "restarted", restarted).await?;
+    ensure!(!site.done_to(0)?.iter().any(armed), "{:?}", site.done_to(0)?);
+    let sources = site.bmc(0, |bmc| {
+        let all = bmc.machine.log().entries().map(|entry| entry.action.clone());
+        all.filter(|action| matches!(action, Action::Booted { .. })).collect::<Vec<_>>()
+    })?;
+    let from_disk = |action: &Action| matches!(action, Action::Booted { source: BootSource::Disk { .. } });
+    ensure!(!sources.is_empty() && sources.iter().all(from_disk), "{sources:?}");
     ensure!(machine.script().await?.contains("sanboot"));
-    let armed = site.done_to(0)?.iter().any(|action| matches!(action, Action::SetOverride { .. }));
-    ensure!(!armed, "{:?}", site.done_to(0)?);
+    ensure!(agent.order().await?.is_none(), "it is installed once more");
 
     // People can read what happened, and nobody a secret.
     let told = site.everything().await?;

@@ -186,7 +186,7 @@ async fn multi_tenancy_with_hostclaim_step_by_step() -> Result<()> {
 }
 
 /// Changing online stops and starts the machine; the annotation restarts it once, and goes.
-async fn is_stopped_started_and_restarted(site: &Site, tenant: &Tenant, claim: &str) -> Result<()> {
+pub async fn is_stopped_started_and_restarted(site: &Site, tenant: &Tenant, claim: &str) -> Result<()> {
     let all = hosts(&site.client, HOSTS);
     let turned_on = site.bmcs.times_on(0)?;
     tenant.patch(claim, &json!({"spec": {"online": false}})).await?;

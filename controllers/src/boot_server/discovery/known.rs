@@ -1,6 +1,6 @@
 //! Which addresses belong to hosts, and which discovered machines wait to be accepted.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, hash_map::Entry};
 
 use beskar7_api::PhysicalHost;
 use beskar7_boot::dhcp::Mac;
@@ -27,6 +27,10 @@ pub(super) struct Known {
     of_mac: HashMap<Mac, Vec<Key>>,
     macs_of: HashMap<Key, Vec<Mac>>,
     candidates: HashSet<Key>,
+    /// The known host that a candidate's machine turned out to be.
+    same_machine: HashMap<Key, String>,
+    /// How many candidates turned out to be each of those.
+    same_machines: HashMap<String, usize>,
     /// Those of them that may be inspected when they ask with this address.
     not_inspected: HashMap<Key, Mac>,
     /// Hosts that run something, and of which no address is known: who asks may be one of them.
@@ -40,6 +44,8 @@ impl Known {
             of_mac: HashMap::new(),
             macs_of: HashMap::new(),
             candidates: HashSet::new(),
+            same_machine: HashMap::new(),
+            same_machines: HashMap::new(),
             not_inspected: HashMap::new(),
             without_address: HashSet::new(),
         }
@@ -50,9 +56,11 @@ impl Known {
         self.without_address.iter().next()
     }
 
-    /// How many wait to be accepted.
+    /// How many have a place among those that wait to be accepted. One for each known host that asked with another address
+    /// needs none: there are no more of those than hosts. A second one counts: whoever knows the addresses of a host could
+    /// say for any number of machines that they are that one.
     pub(super) fn candidates(&self) -> usize {
-        self.candidates.len()
+        self.candidates.len().saturating_sub(self.same_machines.len())
     }
 
     pub(super) fn standing(&self, mac: Mac) -> Standing {
@@ -82,9 +90,10 @@ impl Known {
         if key.0 != self.namespace || !is_candidate(host) {
             return;
         }
-        // It does not wait to be accepted.
-        if turned_out_to_be(host).is_none() {
-            self.candidates.insert(key.clone());
+        self.candidates.insert(key.clone());
+        if let Some(known) = turned_out_to_be(host) {
+            *self.same_machines.entry(known.to_owned()).or_default() += 1;
+            self.same_machine.insert(key.clone(), known.to_owned());
         }
         if let Some(mac) = boots_with.filter(|_| may_be_begun_again(host)) {
             self.not_inspected.insert(key.clone(), mac);
@@ -93,6 +102,14 @@ impl Known {
 
     fn forget(&mut self, key: &Key) {
         self.candidates.remove(key);
+        if let Some(known) = self.same_machine.remove(key)
+            && let Entry::Occupied(mut count) = self.same_machines.entry(known)
+        {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
         self.not_inspected.remove(key);
         self.without_address.remove(key);
         for mac in self.macs_of.remove(key).unwrap_or_default() {
