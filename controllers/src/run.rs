@@ -389,10 +389,11 @@ fn dhcp_sockets(
         interfaces: options.dhcp_interfaces(),
         binaries: presenter.links.loaders(),
         advertise: options.dhcp_advertised(),
+        networks: options.dhcp_networks(),
         ..dhcp::Settings::default()
     };
     let sockets = dhcp::bind(&settings)?;
-    tracing::info!(?mode, interfaces = ?settings.interfaces, "DHCP on");
+    tracing::info!(?mode, interfaces = ?settings.interfaces, networks = ?settings.networks, "DHCP on");
     Ok(Some((sockets, settings)))
 }
 
