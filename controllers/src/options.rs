@@ -539,6 +539,13 @@ impl Options {
         }
     }
 
+    /// Whether machines are told by DHCP to fetch by HTTPS, which not every iPXE can.
+    #[must_use]
+    pub fn needs_https_loaders(&self) -> bool {
+        let is_https = |url: &str| url.to_ascii_lowercase().starts_with("https:");
+        self.boot.dhcp != DhcpMode::Off && self.boot_url().is_some_and(is_https)
+    }
+
     /// The address by which machines know the DHCP server, where one was given. It was checked that it is one.
     #[must_use]
     pub fn dhcp_advertised(&self) -> Option<Ipv4Addr> {

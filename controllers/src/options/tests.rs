@@ -217,6 +217,19 @@ impl Options {
 }
 
 #[test]
+fn loaders_need_https_where_dhcp_leads_to_it() {
+    for (url, dhcp, expected) in [
+        ("http://b", "--dhcp=proxy", false),
+        ("https://b", "--dhcp=off", false),
+        ("https://b", "--dhcp=proxy", true),
+        ("HTTPS://b", "--dhcp=reservations", true),
+    ] {
+        let options = ok(&["--boot-url", url, dhcp, "--ipxe-dir=/i"]);
+        assert_eq!(options.needs_https_loaders(), expected, "{url} {dhcp}");
+    }
+}
+
+#[test]
 fn every_flag_is_an_environment_variable_too() {
     let command = Options::command();
     let mut flags = 0;
