@@ -16,6 +16,7 @@ mod memory;
 mod reference;
 mod resolve;
 
+use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,7 +44,7 @@ const IMAGES: usize = 256;
 const REPOSITORIES: usize = 256;
 /// As much of a list of checksums is read: those of whole mirrors have some hundred lines.
 const LONGEST_LIST: usize = 1 << 20;
-/// How long an image is taken for granted: the registry may lose it.
+/// How long an image is taken for granted by who finds out what to boot: the registry may lose it.
 const FRESH: Duration = Duration::from_secs(300);
 
 /// What an image was found to be: by its repository, the digest of what its reference stands for, and architecture.
@@ -138,24 +139,48 @@ impl Artifacts {
         reference: &str,
         architecture: Architecture,
     ) -> Result<BootImage, ArtifactError> {
+        self.image_within(reference, architecture, Some(FRESH)).await
+    }
+
+    /// The same, for whoever serves it. What was found by its digest costs nothing, whether its registry answers now or not:
+    /// what a digest stands for does not change.
+    ///
+    /// # Errors
+    /// As of [`Artifacts::image`].
+    pub async fn image_to_serve(
+        &self,
+        reference: &str,
+        architecture: Architecture,
+    ) -> Result<BootImage, ArtifactError> {
+        self.image_within(reference, architecture, None).await
+    }
+
+    async fn image_within(
+        &self,
+        reference: &str,
+        architecture: Architecture,
+        within: Option<Duration>,
+    ) -> Result<BootImage, ArtifactError> {
         let image: Reference = reference.parse().map_err(ArtifactError::Reference)?;
-        let known = |digest: &Digest| {
-            self.images.recent(&(image.repository().clone(), digest.clone(), architecture), FRESH)
-        };
+        let key = |digest: &Digest| (image.repository().clone(), digest.clone(), architecture);
         if let Version::Digest(digest) = image.version()
-            && let Some(known) = known(digest)
+            && let Some(known) = known(&self.images, &key(digest), within)
         {
             return Ok(known);
         }
         let registry = self.registry(image.repository())?;
         let resolve = Resolve { registry: &registry, image: &image, architecture };
         let top = resolve.top().await?;
-        if let Some(known) = known(&top.digest) {
+        let above = key(&top.digest);
+        if let Some(known) = known(&self.images, &above, within) {
             return Ok(known);
         }
-        let key = (image.repository().clone(), top.digest.clone(), architecture);
         let found = self.assemble(&resolve, top).await?;
-        self.images.put(key, found.clone());
+        self.images.put(above, found.clone());
+        // Who serves it asks for it by the digest of its own manifest, and not by that of an index.
+        if let Ok(own) = Digest::of_content(&found.digest) {
+            self.images.put(key(&own), found.clone());
+        }
         Ok(found)
     }
 
@@ -168,22 +193,46 @@ impl Artifacts {
         reference: &str,
         architecture: Architecture,
     ) -> Result<DiskImage, ArtifactError> {
+        self.disk_within(reference, architecture, Some(FRESH)).await
+    }
+
+    /// The same, for whoever serves it: as [`Artifacts::image_to_serve`].
+    ///
+    /// # Errors
+    /// As of [`Artifacts::disk`].
+    pub async fn disk_to_serve(
+        &self,
+        reference: &str,
+        architecture: Architecture,
+    ) -> Result<DiskImage, ArtifactError> {
+        self.disk_within(reference, architecture, None).await
+    }
+
+    async fn disk_within(
+        &self,
+        reference: &str,
+        architecture: Architecture,
+        within: Option<Duration>,
+    ) -> Result<DiskImage, ArtifactError> {
         let image: Reference = reference.parse().map_err(ArtifactError::Reference)?;
         let key = |digest: &Digest| (image.repository().clone(), digest.clone(), architecture);
         if let Version::Digest(digest) = image.version()
-            && let Some(known) = self.disks.recent(&key(digest), FRESH)
+            && let Some(known) = known(&self.disks, &key(digest), within)
         {
             return Ok(known);
         }
         let registry = self.registry(image.repository())?;
         let resolve = Resolve { registry: &registry, image: &image, architecture };
         let top = resolve.top().await?;
-        let key = key(&top.digest);
-        if let Some(known) = self.disks.recent(&key, FRESH) {
+        let above = key(&top.digest);
+        if let Some(known) = known(&self.disks, &above, within) {
             return Ok(known);
         }
         let found = self.find_disk(&resolve, top).await?;
-        self.disks.put(key, found.clone());
+        self.disks.put(above, found.clone());
+        if let Ok(own) = Digest::of_content(&found.digest) {
+            self.disks.put(key(&own), found.clone());
+        }
         Ok(found)
     }
 
@@ -231,5 +280,17 @@ impl Artifacts {
             Located::Url(url) => self.file(url).await,
             Located::Blob(blob) => self.blob(blob).await,
         }
+    }
+}
+
+/// What was found before: within a time, or ever.
+fn known<K: Eq + Hash + Clone, V: Clone>(
+    memory: &Memory<K, V>,
+    key: &K,
+    within: Option<Duration>,
+) -> Option<V> {
+    match within {
+        Some(within) => memory.recent(key, within),
+        None => memory.get(key),
     }
 }

@@ -1,13 +1,15 @@
 //! DHCPv4 for machines that boot from the network. What a request is answered with, and where that goes, follows from the
 //! request and from what is known of the machine ([`reply`], without sockets); [`serve`] carries it out.
 //!
-//! A machine that nobody knows gets no answer: this is no server for a site's addresses. Where a machine has an address
+//! A machine that nobody knows gets no answer: this is no server for a site's addresses. Nor does one that asks from a
+//! network that is not ours ([`is_from`]). Where a machine has an address
 //! from elsewhere, it is only told what to boot, beside the site's own server (proxyDHCP).
 
 mod answer;
 mod client;
 mod kind;
 mod loading;
+mod networks;
 mod options;
 mod packet;
 mod register;
@@ -20,6 +22,7 @@ pub use self::{
     client::{Architecture, Client, Loader},
     kind::Kind,
     loading::binary,
+    networks::is_from,
     packet::{Operation, Packet, PacketError},
     register::{Asked, Counted, Register, Stranger},
     reservation::{Addressing, Boot, Mac, Reservation},
@@ -27,3 +30,4 @@ pub use self::{
     sockets::{Settings, Sockets, bind},
 };
 pub use crate::datagrams::BindError;
+pub use ipnet::Ipv4Net;

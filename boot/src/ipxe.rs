@@ -4,6 +4,10 @@ use std::fmt::Write as _;
 
 /// How long a person may read what went wrong, before the machine goes on to what its firmware tries next.
 const SECONDS_TO_READ: u8 = 10;
+/// How often it begins anew where something can't be fetched, and after how long: a boot server that is restarted is away
+/// for some seconds, and the machine has no second boot from the network.
+const MORE_TRIES: usize = 3;
+const PAUSE: u8 = 10;
 
 /// What iPXE starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +33,7 @@ pub enum ScriptError {
     Argument,
 }
 
-/// Fetches and starts a kernel. What can't be fetched is said, and left to the firmware.
+/// Fetches and starts a kernel. What can't be fetched is tried again, some times, then said, and left to the firmware.
 ///
 /// # Errors
 /// Something in it can't stand in a script.
@@ -46,11 +50,19 @@ pub fn start(start: &Start<'_>) -> Result<String, ScriptError> {
     let names = (0..initramfs.len()).map(|number| format!("initrd=initramfs-{number}"));
     let line: Vec<String> = names.chain(arguments.iter().cloned()).collect();
     let words = if line.is_empty() { String::new() } else { format!(" {}", line.join(" ")) };
-    push(&mut script, &format!("kernel --name kernel {kernel}{words} || goto failed"));
+    push(&mut script, ":begin");
+    push(&mut script, &format!("kernel --name kernel {kernel}{words} || goto again"));
     for (number, url) in initramfs.iter().enumerate() {
-        push(&mut script, &format!("initrd --name initramfs-{number} {url} || goto failed"));
+        push(&mut script, &format!("initrd --name initramfs-{number} {url} || goto again"));
     }
     push(&mut script, "boot || goto failed");
+    push(&mut script, ":again");
+    // iPXE has no numbers to compare. A command that ends in nothing ends well, or the script would end there.
+    push(&mut script, &format!("iseq ${{tries}} {} && goto failed ||", "x".repeat(MORE_TRIES)));
+    push(&mut script, "set tries ${tries}x");
+    push(&mut script, &format!("sleep {PAUSE}"));
+    push(&mut script, "imgfree");
+    push(&mut script, "goto begin");
     push(&mut script, ":failed");
     push(&mut script, "echo What this machine is to boot could not be fetched or started.");
     push(&mut script, &format!("sleep {SECONDS_TO_READ}"));
@@ -98,9 +110,72 @@ mod tests {
             &["http://b/c/0/initramfs", "http://b/c/0/more"],
             &["console=ttyS0", "ds=nocloud;s=http://b/c/0/", "a=\"b c\""],
         );
-        let expected = "#!ipxe\nkernel --name kernel http://b/c/0/kernel initrd=initramfs-0 initrd=initramfs-1 console=ttyS0 ds=nocloud;s=http://b/c/0/ a=\"b c\" || goto failed\ninitrd --name initramfs-0 http://b/c/0/initramfs || goto failed\ninitrd --name initramfs-1 http://b/c/0/more || goto failed\nboot || goto failed\n:failed\necho What this machine is to boot could not be fetched or started.\nsleep 10\nexit 1\n";
+        let expected = "#!ipxe\n:begin\nkernel --name kernel http://b/c/0/kernel initrd=initramfs-0 initrd=initramfs-1 console=ttyS0 ds=nocloud;s=http://b/c/0/ a=\"b c\" || goto again\ninitrd --name initramfs-0 http://b/c/0/initramfs || goto again\ninitrd --name initramfs-1 http://b/c/0/more || goto again\nboot || goto failed\n:again\niseq ${tries} xxx && goto failed ||\nset tries ${tries}x\nsleep 10\nimgfree\ngoto begin\n:failed\necho What this machine is to boot could not be fetched or started.\nsleep 10\nexit 1\n";
         assert_eq!(script.as_deref(), Ok(expected));
-        assert!(made("http://b/k", &[], &[]).unwrap().contains("kernel http://b/k || goto"));
+        assert!(made("http://b/k", &[], &[]).unwrap().contains("kernel http://b/k || goto again\n"));
+    }
+
+    /// What iPXE does with a script where these tries to fetch something fail: what it fetches, and whether it boots with all
+    /// that it needs. As its `system()` has it: whether a command is done goes by the one that was done last.
+    fn run(script: &str, failing: impl Fn(usize) -> bool) -> (Vec<String>, Option<Vec<String>>) {
+        let lines: Vec<&str> = script.lines().collect();
+        let (mut at, mut tries) = (1, String::new());
+        let (mut fetched, mut held): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        for _step in 0..1000 {
+            let line = lines[at];
+            at += 1;
+            let words: Vec<String> = line.split(' ').map(|word| word.replace("${tries}", &tries)).collect();
+            let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+            words.push("end of line");
+            let (mut is_done, mut went_well) = (!line.starts_with(':'), true);
+            for command in words.split_inclusive(|word| matches!(*word, "||" | "&&" | "end of line")) {
+                let (end, command) = command.split_last().unwrap();
+                match command {
+                    _ if !is_done => {}
+                    [] | ["echo" | "sleep", ..] => went_well = true,
+                    ["iseq", one, other] => went_well = one == other,
+                    ["set", "tries", value] => tries = (*value).to_owned(),
+                    ["imgfree"] => held.clear(),
+                    ["kernel" | "initrd", "--name", name, ..] => {
+                        went_well = !failing(fetched.len());
+                        fetched.push((*name).to_owned());
+                        held.extend(went_well.then(|| (*name).to_owned()));
+                    }
+                    ["boot"] => return (fetched, Some(held)),
+                    ["exit", _] => return (fetched, None),
+                    ["goto", label] => {
+                        let label = format!(":{label}");
+                        at = lines.iter().position(|line| *line == label).unwrap();
+                        went_well = true;
+                        break;
+                    }
+                    other => panic!("iPXE knows no {other:?}"),
+                }
+                is_done = if *end == "||" { !went_well } else { went_well };
+            }
+            assert!(went_well, "iPXE leaves a script at a line that fails: {line}");
+        }
+        panic!("it goes on for ever");
+    }
+
+    #[test]
+    fn what_can_not_be_had_at_once_is_fetched_again_and_not_for_ever() {
+        let script = made("http://b/k", &["http://b/1", "http://b/2"], &["quiet"]).unwrap();
+        let all = ["kernel", "initramfs-0", "initramfs-1"];
+        for (failing, fetched) in [
+            (&[][..], 3),
+            (&[0], 1 + 3),
+            (&[0, 1, 2], 3 + 3),
+            // In its middle: the kernel is fetched again, too, and is there once.
+            (&[1], 2 + 3),
+            (&[2, 4, 5], 3 + 2 + 1 + 3),
+        ] {
+            let (found, held) = run(&script, |number| failing.contains(&number));
+            assert_eq!((found.len(), held), (fetched, Some(all.map(str::to_owned).to_vec())), "{failing:?}");
+        }
+        assert_eq!(run(&script, |_| true), (vec!["kernel".to_owned(); MORE_TRIES + 1], None));
+        let (found, held) = run(&script, |number| number % 3 == 2);
+        assert_eq!((found.len(), held), (3 * (MORE_TRIES + 1), None));
     }
 
     #[test]

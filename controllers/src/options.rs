@@ -15,7 +15,10 @@ use std::{
     time::Duration,
 };
 
-use beskar7_boot::upstream::{HostRule, HostRuleError};
+use beskar7_boot::{
+    dhcp::Ipv4Net,
+    upstream::{HostRule, HostRuleError},
+};
 use beskar7_core::network_boot::Agent;
 use clap::{ArgAction, Args, CommandFactory as _, Parser, ValueEnum};
 
@@ -324,6 +327,17 @@ pub struct Boot {
         hide_default_value = true
     )]
     pub dhcp_advertise_address: String,
+    /// The networks that DHCP answers, such as 192.0.2.0/24, separated by commas: those of machines that have an address
+    /// already, and of relays, with the address that each sends from. Empty: those of the interface that is asked
+    #[arg(
+        long,
+        env = "BESKAR7_DHCP_NETWORKS",
+        hide_env_values = true,
+        value_name = "NETWORKS",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub dhcp_networks: String,
     /// A directory with iPXE's programs, which are given out by TFTP and HTTP: undionly.kpxe, snponly.efi,
     /// snponly-arm64.efi. Empty: none, and no TFTP
     #[arg(
@@ -502,6 +516,12 @@ impl Options {
         list(&self.boot.dhcp_interfaces)
     }
 
+    /// The networks that DHCP answers; none are those of its interfaces. It was checked that they are networks.
+    #[must_use]
+    pub fn dhcp_networks(&self) -> Vec<Ipv4Net> {
+        list(&self.boot.dhcp_networks).iter().filter_map(|network| network.parse().ok()).collect()
+    }
+
     /// The directory of iPXE's programs, if there is one.
     #[must_use]
     pub fn ipxe_dir(&self) -> Option<&Path> {
@@ -517,6 +537,13 @@ impl Options {
             BindAddress::Any(port) => Some(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)),
             BindAddress::At(SocketAddr::V4(address)) => Some(address),
         }
+    }
+
+    /// Whether machines are told by DHCP to fetch by HTTPS, which not every iPXE can.
+    #[must_use]
+    pub fn needs_https_loaders(&self) -> bool {
+        let is_https = |url: &str| url.to_ascii_lowercase().starts_with("https:");
+        self.boot.dhcp != DhcpMode::Off && self.boot_url().is_some_and(is_https)
     }
 
     /// The address by which machines know the DHCP server, where one was given. It was checked that it is one.

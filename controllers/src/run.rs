@@ -389,10 +389,18 @@ fn dhcp_sockets(
         interfaces: options.dhcp_interfaces(),
         binaries: presenter.links.loaders(),
         advertise: options.dhcp_advertised(),
+        networks: options.dhcp_networks(),
         ..dhcp::Settings::default()
     };
     let sockets = dhcp::bind(&settings)?;
-    tracing::info!(?mode, interfaces = ?settings.interfaces, "DHCP on");
+    tracing::info!(?mode, interfaces = ?settings.interfaces, networks = ?settings.networks, "DHCP on");
+    if options.needs_https_loaders() {
+        tracing::warn!(
+            "--boot-url is https: iPXE, in cards and in --ipxe-dir, fetches its script only if it was built with HTTPS \
+             (DOWNLOAD_PROTO_HTTPS) and trusts the CA of the boot server (TRUST). Programs of distributions often do \
+             not: build your own, or give these machines an http URL"
+        );
+    }
     Ok(Some((sockets, settings)))
 }
 

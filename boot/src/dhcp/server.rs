@@ -5,7 +5,7 @@ use std::{
     io,
     net::{Ipv4Addr, SocketAddrV4},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tokio::{task::JoinSet, time::sleep};
@@ -15,6 +15,7 @@ use super::{
     answer::{Arrived, Door, Reply, Server, reply},
     client::Client,
     kind::Kind,
+    networks::{OnLink, is_from},
     options::BOOT_FILE,
     packet::{MOST, Operation, Packet, glance},
     register::{Asked, Counted, Register, Stranger},
@@ -25,6 +26,8 @@ use crate::datagrams::{Datagrams, Local, Received};
 
 /// How long nothing is received after an error, which could be the next one, too.
 const PAUSE: Duration = Duration::from_millis(100);
+/// How often it is told that somebody from outside asks: whoever can do it could fill a log with it.
+const TOLD_EVERY: Duration = Duration::from_secs(60);
 
 /// Answers until `stop`. A message that can't be read or answered is counted, and ends nothing.
 ///
@@ -45,6 +48,8 @@ pub async fn serve(
             settings: settings.clone(),
             register: register.clone(),
             complained: HashSet::new(),
+            on_link: OnLink::default(),
+            told: None,
         };
         desks.spawn(desk.run(stop.clone()));
     }
@@ -62,6 +67,9 @@ struct Desk {
     register: Arc<dyn Register>,
     /// The errors that were told of, by the system's numbers: whoever can cause one could fill a log with it.
     complained: HashSet<Option<i32>>,
+    on_link: OnLink,
+    /// When it was last told that somebody from outside asks.
+    told: Option<Instant>,
 }
 
 impl Desk {
@@ -95,11 +103,14 @@ impl Desk {
             Err(_) => return Counted::Malformed,
         };
         let Some(known) = self.register.reservation(mac) else {
-            self.meet(mac, bytes);
+            self.meet(mac, bytes, received);
             return Counted::Unknown;
         };
         let Ok(request) = Packet::parse(bytes) else { return Counted::Malformed };
         let Some(kind) = Kind::of(&request) else { return Counted::NotForUs };
+        if !self.is_answered(&request, received) {
+            return Counted::NotForUs;
+        }
         let settings = self.settings.clone();
         let server = Server {
             address: settings.advertise.unwrap_or(received.at.address),
@@ -120,14 +131,38 @@ impl Desk {
     }
 
     /// Nobody knows it, but somebody may look for such machines.
-    fn meet(&self, mac: Mac, bytes: &[u8]) {
+    fn meet(&mut self, mac: Mac, bytes: &[u8], received: Received) {
         if !self.register.is_looked_for(mac) {
             return;
         }
-        let asking = Packet::parse(bytes).ok();
-        if let Some(stranger) = asking.as_ref().and_then(Stranger::of) {
+        let Ok(request) = Packet::parse(bytes) else { return };
+        if let Some(stranger) = Stranger::of(&request)
+            && self.is_answered(&request, received)
+        {
             self.register.stranger(&stranger);
         }
+    }
+
+    /// Whether a message is from a network that is answered.
+    fn is_answered(&mut self, request: &Packet, received: Received) -> bool {
+        let from = *received.from.ip();
+        let is_ours = match self.settings.networks.as_slice() {
+            // Most ask so, and need no look at the interfaces.
+            [] => {
+                is_from(&[], from, request) || is_from(&self.on_link.of(received.at.interface), from, request)
+            }
+            named => is_from(named, from, request),
+        };
+        if !is_ours && self.told.is_none_or(|told| told.elapsed() > TOLD_EVERY) {
+            self.told = Some(Instant::now());
+            let (mac, relay, client) = (request.mac, request.relay, request.client);
+            tracing::warn!(
+                %mac, %from, %relay, %client,
+                "DHCP does not answer from outside of its networks: if machines or relays stand there, name the networks \
+                 of all of these addresses in --dhcp-networks. This is told of once a minute at most"
+            );
+        }
+        is_ours
     }
 
     fn send(&mut self, reply: &Reply, server: Ipv4Addr, asked: Local) -> Counted {

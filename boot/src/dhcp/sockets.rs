@@ -5,6 +5,8 @@ use std::{
     net::{Ipv4Addr, SocketAddr, UdpSocket},
 };
 
+use ipnet::Ipv4Net;
+
 use super::answer::{Door, Mode, PeerPorts};
 use crate::datagrams::{BindError, Place, bind as bind_place};
 
@@ -19,6 +21,9 @@ pub struct Settings {
     pub binaries: String,
     /// The address that is named as the server's, where it is not the interface's: one that relays know, and that moves.
     pub advertise: Option<Ipv4Addr>,
+    /// The networks that are answered: of machines that have an address already, and of relays. Without any, those of the
+    /// interface at which a message arrives.
+    pub networks: Vec<Ipv4Net>,
     /// The port of DHCP.
     pub port: u16,
     /// Where machines ask a second time, beside another server.
@@ -35,6 +40,7 @@ impl Default for Settings {
             interfaces: Vec::new(),
             binaries: String::new(),
             advertise: None,
+            networks: Vec::new(),
             port: 67,
             proxy_port: 4011,
             peers: PeerPorts::default(),

@@ -2,12 +2,13 @@
 
 use std::{
     collections::HashMap,
-    io,
+    fs, io,
     net::{SocketAddr, SocketAddrV4, UdpSocket},
     sync::Arc,
     time::Duration,
 };
 
+use nix::net::if_::if_indextoname;
 use tokio::{
     sync::mpsc::{Sender, channel},
     task::JoinSet,
@@ -187,7 +188,7 @@ impl Desk {
                 Err(error) => return tracing::error!(%error, "no port for a transfer"),
             },
         };
-        let (transfer, next) = Transfer::begin(&request, content, self.limits);
+        let (transfer, next) = Transfer::begin(&request, content, self.limits.within(mtu(asked.interface)));
         let watcher = self.watcher.clone();
         self.transfers.spawn(async move {
             let end = timeout(LONGEST_TRANSFER, line.run(transfer, next)).await.unwrap_or(End::Silent);
@@ -210,6 +211,14 @@ impl Desk {
         let _sent = self.datagrams.send(&refusal(code, why), peer, from).await;
         self.watcher.refused(file, peer.into(), code);
     }
+}
+
+/// How long a packet of an interface may be, by its number; the kernel has it at hand, so that reading waits for nothing.
+/// Nothing, where the system does not say.
+fn mtu(interface: i32) -> Option<usize> {
+    let name = if_indextoname(u32::try_from(interface).ok()?).ok()?;
+    let said = fs::read_to_string(format!("/sys/class/net/{}/mtu", name.to_str().ok()?)).ok()?;
+    said.trim().parse().ok()
 }
 
 fn tell(watcher: &dyn Watcher, file: &str, peer: SocketAddr, end: End) {

@@ -43,12 +43,16 @@ fn content(length: usize) -> Vec<u8> {
 
 impl Served {
     async fn start(ports: Ports, files: &[(&str, usize)]) -> Self {
+        Self::within(ports, files, Limits::default()).await
+    }
+
+    async fn within(ports: Ports, files: &[(&str, usize)], limits: Limits) -> Self {
         let files =
             Files::new(files.iter().map(|(name, length)| ((*name).to_owned(), content(*length).into())));
         let socket = bind(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)).unwrap();
         let at = SocketAddr::from((Ipv4Addr::LOCALHOST, socket.address().unwrap().port()));
         let (told, stop) = (Arc::new(Told::default()), CancellationToken::new());
-        let serving = serve(socket, files, (ports, Limits::default()), told.clone(), stop.clone());
+        let serving = serve(socket, files, (ports, limits), told.clone(), stop.clone());
         Self { at, told, stop, ended: tokio::spawn(serving) }
     }
 
@@ -253,4 +257,19 @@ async fn who_asks_for_everything_and_reads_nothing_keeps_nobody_else_waiting() {
         assert_eq!(read(served.at, "file", &[]).await, Ok(content(600)), "{ports:?}");
         served.end().await;
     }
+}
+
+#[tokio::test]
+async fn blocks_have_room_in_a_packet_of_the_interface() {
+    let limits = Limits { block: 1 << 20, ..Limits::default() };
+    let loopback = i32::try_from(nix::net::if_::if_nametoindex("lo").unwrap()).unwrap();
+    let expected = limits.within(mtu(loopback)).block.min(65_530);
+    let served = Served::within(Ports::Each, &[("a", 9)], limits).await;
+    let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    socket.send_to(b"\0\x01a\0octet\0blksize\x0065530\0", served.at).await.unwrap();
+    let mut buffer = [0; 100];
+    let (length, _) = timeout(Duration::from_secs(20), socket.recv_from(&mut buffer)).await.unwrap().unwrap();
+    assert_eq!(String::from_utf8_lossy(&buffer[..length]), format!("\0\x06blksize\0{expected}\0"));
+    served.end().await;
+    assert_eq!((mtu(0), mtu(-1)), (None, None));
 }

@@ -8,6 +8,8 @@ use super::message::{ErrorCode, Message, Request, agreement, data, refusal};
 
 const USUAL_BLOCK: usize = 512;
 const LEAST_BLOCK: usize = 8;
+/// What IP, UDP and TFTP need of a packet.
+const HEADERS: usize = 20 + 8 + 4;
 /// So many seconds a client may ask for between two tries.
 const LONGEST_TIMEOUT: u32 = 10;
 const USUAL_TIMEOUT: Duration = Duration::from_secs(1);
@@ -21,6 +23,16 @@ pub struct Limits {
     pub block: usize,
     /// How many blocks are sent before the next acknowledgement.
     pub window: u16,
+}
+
+impl Limits {
+    /// No more than has room in a packet of the interface through which a client asks, where that is known. A block as it is
+    /// without any agreement is always sent.
+    #[must_use]
+    pub fn within(self, mtu: Option<usize>) -> Self {
+        let room = mtu.map_or(usize::MAX, |mtu| mtu.saturating_sub(HEADERS).max(USUAL_BLOCK));
+        Self { block: self.block.min(room), ..self }
+    }
 }
 
 impl Default for Limits {

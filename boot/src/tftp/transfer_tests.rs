@@ -146,3 +146,19 @@ fn nobody_is_sent_to_for_ever_and_nothing_is_written() {
     let text = Request { mode: "netascii".to_owned(), ..request(&[]) };
     assert!(matches!(Transfer::begin(&text, content(9), Limits::default()).1, Next::Refuse(..)));
 }
+
+#[test]
+fn a_block_has_room_in_a_packet() {
+    for (mtu, expected) in [
+        (None, 1468),
+        (Some(1500), 1468),
+        (Some(9000), 1468),
+        (Some(1450), 1418),
+        (Some(1280), 1248),
+        // Without an agreement a block is as long as this anyway.
+        (Some(500), 512),
+        (Some(0), 512),
+    ] {
+        assert_eq!(Limits::default().within(mtu), Limits { block: expected, window: 16 }, "{mtu:?}");
+    }
+}

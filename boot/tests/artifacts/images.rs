@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use beskar7_boot::artifacts::{Architecture, ArtifactError, Artifacts, Located};
 use beskar7_boot::source::read;
@@ -92,6 +93,50 @@ async fn the_parts_for_a_machine_are_found_through_indexes() {
     let error = artifacts.image(&reference, Architecture::Arm64).await.unwrap_err();
     let said = "has nothing for linux/arm64, only for linux/amd64. Push it for that architecture";
     assert!(error.to_string().contains(said) && !error.is_passing(), "{error}");
+}
+
+/// A boot may begin long after its image was found.
+#[tokio::test]
+async fn what_was_found_by_its_digest_is_served_without_its_registry() {
+    let kernel = content((1 << 20) + 5);
+    let mut contents = Contents::default();
+    let mut entry = contents.image("amd64", CONFIG, b"{}", &[(KERNEL, &kernel)]);
+    entry["platform"] = json!({ "os": "linux", "architecture": "amd64" });
+    contents.manifest("1", &json!({ "schemaVersion": 2, "manifests": [entry] }));
+    contents.image("disk", CONFIG, b"{}", &[("application/x-disk", b"disk")]);
+    let gone = Arc::new(AtomicBool::new(false));
+    let is_gone = gone.clone();
+    let server = MockServer::start(move |asked| match is_gone.load(Ordering::SeqCst) {
+        true => reply(502, &[], ""),
+        false => contents.answer(asked),
+    })
+    .await;
+    let (_directory, upstreams) = cached();
+    let artifacts = Artifacts::new(upstreams);
+    // As when a configuration becomes ready: by tags, to the end.
+    let image = amd64(&artifacts, &server, ":1").await.unwrap();
+    image.kernel.as_ref().unwrap().verify().await.unwrap();
+    let name = |version: &str| format!("{}/boot/image{version}", server.address);
+    let disk = artifacts.disk(&name(":disk"), Architecture::Amd64).await.unwrap();
+    disk.disk.verify().await.unwrap();
+
+    gone.store(true, Ordering::SeqCst);
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(3600)).await;
+    tokio::time::resume();
+    let before = server.count();
+    let exact = name(&format!(":1@{}", image.digest));
+    let served = artifacts.image_to_serve(&exact, Architecture::Amd64).await.unwrap().kernel.unwrap();
+    let whole = 0..kernel.len() as u64;
+    assert!(read(&*served.source(), whole).await.unwrap() == kernel, "other bytes");
+    let exact_disk = name(&format!(":disk@{}", disk.digest));
+    let served = artifacts.disk_to_serve(&exact_disk, Architecture::Amd64).await.unwrap().disk;
+    assert_eq!(read(&*served.source(), 0..4).await.unwrap(), "disk");
+    assert_eq!(server.count(), before, "nobody was asked");
+    // Who finds out what to boot wants to know whether it is still there.
+    let error = artifacts.image(&exact, Architecture::Amd64).await.unwrap_err();
+    assert!(error.to_string().contains("502"), "{error}");
+    artifacts.disk(&exact_disk, Architecture::Amd64).await.unwrap_err();
 }
 
 #[tokio::test]

@@ -2,7 +2,9 @@
 
 use std::net::Ipv4Addr;
 
-use beskar7_boot::dhcp::{Architecture, Counted, Loader, Mode, Operation, Packet, PeerPorts, Stranger};
+use beskar7_boot::dhcp::{
+    Architecture, Counted, Loader, Mode, Operation, Packet, PeerPorts, Settings, Stranger,
+};
 
 use super::served::{DISCOVER, LOOKED_FOR, Listener, PXE, REQUEST, Served, mac, message, reserved};
 
@@ -12,7 +14,10 @@ const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
 async fn what_can_not_be_answered_is_counted_and_ends_nothing() {
     let client = Listener::at(Ipv4Addr::UNSPECIFIED).await;
     let peers = PeerPorts { client: client.port, relay: 9 };
-    let served = Served::start(Mode::Reservations, true, peers);
+    // The relay that can't be reached is one that is answered.
+    let networks = ["127.0.0.0/8", "255.255.255.254/32"].map(|network| network.parse().unwrap()).to_vec();
+    let settings = Settings { mode: Mode::Reservations, peers, networks, ..Settings::default() };
+    let served = Served::with(settings, true);
     let to = (HERE, served.server);
     let good = message(1, DISCOVER, &PXE);
     let answer = Packet { operation: Operation::Reply, ..good.clone() };
@@ -101,4 +106,40 @@ async fn a_machine_that_is_looked_for_is_told_of_and_gets_no_answer() {
     assert_eq!(told, [expected]);
     assert_eq!(known.count(Counted::Unknown), 4);
     assert_eq!(known.asked.lock().unwrap().len(), 1);
+}
+
+/// As a pod of the cluster may: it knows a machine's address, and has the answer sent to its own.
+#[tokio::test]
+async fn who_asks_from_outside_is_told_nothing() {
+    let client = Listener::at(Ipv4Addr::UNSPECIFIED).await;
+    let inside = Listener::at(HERE).await;
+    let beside = Ipv4Addr::new(127, 0, 0, 8);
+    let outside = Listener::at(beside).await;
+    let peers = PeerPorts { client: client.port, relay: client.port };
+    for (named, elsewhere) in [(None, Ipv4Addr::new(198, 51, 100, 7)), (Some("127.0.0.1/32"), beside)] {
+        let networks: Vec<_> = named.into_iter().map(|network: &str| network.parse().unwrap()).collect();
+        let settings = Settings { mode: Mode::Reservations, peers, networks, ..Settings::default() };
+        let served = Served::with(settings, true);
+        let (server, proxy) = ((HERE, served.server), (HERE, served.proxy));
+        let relayed = |number| Packet { relay: elsewhere, ..message(number, DISCOVER, &PXE) };
+        let called = Packet { client: elsewhere, ..message(1, DISCOVER, &PXE) };
+        for message in [relayed(1), called, relayed(LOOKED_FOR)] {
+            inside.send(&message.bytes(), server).await;
+        }
+        let mut answers = 2;
+        // A machine's own address, which is in the interface's network unless others are named.
+        outside.send(&message(1, REQUEST, &PXE).bytes(), proxy).await;
+        if named.is_none() {
+            assert_eq!(outside.hear().await.0.mac, mac(1));
+            answers += 1;
+        }
+        // Behind all of them, at each port.
+        inside.send(&message(2, DISCOVER, &PXE).bytes(), server).await;
+        assert_eq!(client.hear().await.0.mac, mac(2), "the others were not answered");
+        inside.ask(&message(2, REQUEST, &PXE), proxy).await;
+        let known = served.end().await;
+        assert_eq!((known.count(Counted::Answered), known.count(Counted::NotForUs)), (answers, 5 - answers));
+        assert_eq!(known.asked.lock().unwrap().len(), answers, "nothing is written down of them");
+        assert!(known.strangers.lock().unwrap().is_empty());
+    }
 }

@@ -126,7 +126,7 @@ impl Fetched {
         if let (ArtifactName::Image, Some(install)) = (name, &configuration.spec.install) {
             if is_in_registry(&install.image) {
                 let exact = exact(&install.image, status.image_digest.as_deref());
-                let disk = self.0.disk(&exact, of(architecture)).await?.disk;
+                let disk = self.0.disk_to_serve(&exact, of(architecture)).await?.disk;
                 return if disk.pin() == pin { Ok(disk) } else { Err(FetchError::NotThere) };
             }
             return Ok(self.0.pinned(&Located::Url(install.image.clone()), pin).await?);
@@ -134,7 +134,7 @@ impl Fetched {
         let url = match what(&configuration.spec).map_err(FetchError::NotBootable)? {
             Some(What::Registry(reference)) => {
                 let exact = exact(reference, status.image_digest.as_deref());
-                let image = self.0.image(&exact, of(architecture)).await?;
+                let image = self.0.image_to_serve(&exact, of(architecture)).await?;
                 let part =
                     parts(image).into_iter().find(|part| part.name == name && part.artifact.pin() == pin);
                 return part.map(|part| part.artifact).ok_or(FetchError::NotThere);

@@ -2,10 +2,11 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use beskar7_boot::dhcp::Ipv4Net;
 use beskar7_core::delivery::AgentBoot;
 use beskar7_core::kernel_line::{self, ArgumentError};
 
-use super::{BindAddress, DhcpMode, Inspect, Options};
+use super::{BindAddress, DhcpMode, Inspect, Options, list};
 
 /// A value or a combination of flags that can't work.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -91,6 +92,9 @@ pub enum OptionsError {
     /// Not an address.
     #[error("--dhcp-advertise-address: {0:?} is not an IPv4 address")]
     Advertised(String),
+    /// Not a network.
+    #[error("--dhcp-networks: {0:?} is not an IPv4 network: write one such as 192.0.2.0/24")]
+    AnsweredNetwork(String),
     /// TFTP by IPv6.
     #[error("--tftp-bind-address: TFTP is served by IPv4 only: give an IPv4 address, or :PORT")]
     TftpAddress,
@@ -286,6 +290,10 @@ fn network(options: &Options) -> Result<(), OptionsError> {
     let advertised = &boot.dhcp_advertise_address;
     if !advertised.is_empty() && options.dhcp_advertised().is_none() {
         return Err(OptionsError::Advertised(advertised.clone()));
+    }
+    let is_network = |text: &String| text.parse::<Ipv4Net>().is_ok();
+    if let Some(other) = list(&boot.dhcp_networks).into_iter().find(|text| !is_network(text)) {
+        return Err(OptionsError::AnsweredNetwork(other));
     }
     if matches!(boot.tftp_bind_address, BindAddress::At(SocketAddr::V6(_))) {
         return Err(OptionsError::TftpAddress);

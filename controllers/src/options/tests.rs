@@ -93,6 +93,11 @@ fn what_cannot_work_is_refused_with_what_to_write() {
         (&["--dhcp=proxy", "--boot-url=http://b"], "--dhcp needs --ipxe-dir"),
         (&["--dhcp=relay"], "possible values: off, proxy, reservations"),
         (&["--boot-url=http://b", "--dhcp-advertise-address=::1"], "is not an IPv4 address"),
+        (
+            &["--boot-url=http://b", "--dhcp-networks=10.0.0.0/8,10.9.0.1"],
+            "\"10.9.0.1\" is not an IPv4 network",
+        ),
+        (&["--boot-url=http://b", "--dhcp-networks=fd00::/8"], "--dhcp-networks: \"fd00::/8\" is not"),
         (&["--tftp-bind-address=[::1]:69"], "TFTP is served by IPv4 only"),
         (&["--boot-only", "--boot-url=http://b", "--leader-elect"], "nothing to elect a leader for"),
         (&["--boot-url=https://b", "--boot-tls-cert-file=/c"], "belong together"),
@@ -188,6 +193,9 @@ fn good_urls_and_addresses_are_accepted() {
     let options = ok(&network);
     assert_eq!((options.boot.dhcp, options.dhcp_advertised()), (DhcpMode::Reservations, None));
     assert_eq!(options.dhcp_interfaces(), ["eth1", "eth2"]);
+    assert!(options.dhcp_networks().is_empty());
+    let named = ok(&[&network[..], &["--dhcp-networks=192.0.2.0/24, 10.9.0.0/16,"]].concat()).dhcp_networks();
+    assert_eq!(named.iter().map(ToString::to_string).collect::<Vec<_>>(), ["192.0.2.0/24", "10.9.0.0/16"]);
     assert_eq!(options.tftp_address(), "0.0.0.0:69".parse().ok());
     assert_eq!(ok(&[&network[..], &["--tftp-bind-address=0"]].concat()).tftp_address(), None);
     assert_eq!(ok(&["--boot-url=http://b"]).tftp_address(), None, "there is nothing to give out");
@@ -205,6 +213,19 @@ fn good_urls_and_addresses_are_accepted() {
 impl Options {
     fn health_address_text(&self) -> String {
         self.diagnostics.health_addr.to_string()
+    }
+}
+
+#[test]
+fn loaders_need_https_where_dhcp_leads_to_it() {
+    for (url, dhcp, expected) in [
+        ("http://b", "--dhcp=proxy", false),
+        ("https://b", "--dhcp=off", false),
+        ("https://b", "--dhcp=proxy", true),
+        ("HTTPS://b", "--dhcp=reservations", true),
+    ] {
+        let options = ok(&["--boot-url", url, dhcp, "--ipxe-dir=/i"]);
+        assert_eq!(options.needs_https_loaders(), expected, "{url} {dhcp}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use beskar7_boot::dhcp::{self, Addressing, Boot, Mac, Mode};
+use beskar7_boot::dhcp::{self, Addressing, Boot, Ipv4Net, Mac, Mode};
 use beskar7_boot::server;
 use beskar7_boot::tftp::{self, Files, Ports, Watcher};
 use beskar7_e2e::isos::Isos;
@@ -19,6 +19,11 @@ use super::register::{Known, Sent};
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 /// Another computer's, beside them.
 pub const NEIGHBOUR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+/// Who is answered: machines and their relay, here and behind a router.
+const NETWORKS: [Ipv4Net; 2] = [
+    Ipv4Net::new_assert(Ipv4Addr::new(10, 77, 0, 0), 24),
+    Ipv4Net::new_assert(Ipv4Addr::new(10, 78, 0, 0), 24),
+];
 /// A name of `snponly.efi` that nobody is told by DHCP.
 pub const OTHER_NAME: &str = "other.efi";
 const HTTP: u16 = 8080;
@@ -79,7 +84,13 @@ fn base() -> String {
 
 fn serve_dhcp(mode: Mode, segment: &Segment, known: Arc<Known>) -> Result<()> {
     let interfaces = vec![segment.name().to_owned()];
-    let settings = dhcp::Settings { mode, interfaces, binaries: loader_url(""), ..dhcp::Settings::default() };
+    let settings = dhcp::Settings {
+        mode,
+        interfaces,
+        binaries: loader_url(""),
+        networks: NETWORKS.to_vec(),
+        ..dhcp::Settings::default()
+    };
     let sockets = dhcp::bind(&settings)?;
     tokio::spawn(dhcp::serve(sockets, settings, known, Default::default()));
     Ok(())
