@@ -101,6 +101,29 @@ struct Finished {
     state: State,
 }
 
+/// An order that something broke off which may pass.
+struct BrokenOff {
+    id: String,
+    /// When that happened first.
+    since: Instant,
+}
+
+/// What was before the next order.
+#[derive(Default)]
+struct Past {
+    finished: Option<Finished>,
+    broken_off: Option<BrokenOff>,
+}
+
+impl Past {
+    /// Whether an order that was broken off just now is begun anew: not for ever.
+    fn begins_anew(&mut self, id: &str, longest: Duration) -> bool {
+        let before = self.broken_off.take().filter(|before| before.id == id);
+        let now = || BrokenOff { id: id.to_owned(), since: Instant::now() };
+        self.broken_off.insert(before.unwrap_or_else(now)).since.elapsed() < longest
+    }
+}
+
 /// What is on the screen.
 #[derive(Default)]
 struct Seen {
@@ -114,7 +137,7 @@ impl Work<'_> {
     /// # Errors
     /// The server was away for too long, or takes this machine for another one.
     pub fn carry_on(&self) -> Result<Down, WorkError> {
-        let mut finished: Option<Finished> = None;
+        let mut past = Past::default();
         loop {
             let order = match self.persistently(|| self.server.order())? {
                 Asked::Nothing => {
@@ -123,11 +146,11 @@ impl Work<'_> {
                 }
                 Asked::Order(order) => order,
                 Asked::Unknown { id, why } => {
-                    finished = Some(self.not_understood(id, &why)?);
+                    past.finished = Some(self.not_understood(id, &why)?);
                     continue;
                 }
             };
-            match &finished {
+            match &past.finished {
                 // The server has forgotten that it was told, or another one answers that was not. Nothing is done twice.
                 Some(done) if done.id == order.id => {
                     self.tell_end(&done.id, &done.state)?;
@@ -135,7 +158,7 @@ impl Work<'_> {
                 }
                 Some(_) | None => {
                     self.is_for_this_machine(&order)?;
-                    if let Some(down) = self.take(&order, &mut finished)? {
+                    if let Some(down) = self.take(&order, &mut past)? {
                         return Ok(down);
                     }
                 }
@@ -161,17 +184,32 @@ impl Work<'_> {
     }
 
     /// Carries an order out. What comes of it is how the machine goes down, if it is told to.
-    fn take(&self, order: &Order, finished: &mut Option<Finished>) -> Result<Option<Down>, WorkError> {
-        let (state, down) = match &order.task {
-            Task::Reboot => (State::Done(Outcome::GoingDown), Some(Down::Reboot)),
-            Task::PowerOff => (State::Done(Outcome::GoingDown), Some(Down::PowerOff)),
+    ///
+    /// An order that failed is over, and a person has to see to it: what only a server's absence has broken off is not
+    /// told as failed, but asked for again. A disk that was written to in part looks as if nothing was on it until all is.
+    fn take(&self, order: &Order, past: &mut Past) -> Result<Option<Down>, WorkError> {
+        let (result, down) = match &order.task {
+            Task::Reboot => (Ok(Outcome::GoingDown), Some(Down::Reboot)),
+            Task::PowerOff => (Ok(Outcome::GoingDown), Some(Down::PowerOff)),
             Task::Inspect => (self.reported(order, "inspecting"), None),
             Task::Clean(_) => (self.reported(order, "cleaning"), None),
             Task::Install(_) => (self.reported(order, "installing"), None),
         };
+        let state = match result {
+            Ok(outcome) => State::Done(outcome),
+            Err(problem) if problem.passes && past.begins_anew(&order.id, self.pauses.longest) => {
+                self.journal.say(&format!("order {}: broken off, to be begun anew: {problem}", order.id));
+                std::thread::sleep(self.pauses.after_refusal);
+                return Ok(None);
+            }
+            Err(problem) => {
+                self.journal.say(&format!("order {}: failed: {problem}", order.id));
+                State::Failed(problem.into())
+            }
+        };
         // Also what nobody wants any more: the server knows by it that the disks are left alone now.
         let told = self.tell_end(&order.id, &state)?;
-        *finished = Some(Finished { id: order.id.clone(), state });
+        past.finished = Some(Finished { id: order.id.clone(), state });
         match told {
             Told::Taken => Ok(down),
             Told::Unwanted => {
@@ -193,7 +231,7 @@ impl Work<'_> {
     }
 
     /// Does it, while the server is told how far it is.
-    fn reported(&self, order: &Order, step: &str) -> State {
+    fn reported(&self, order: &Order, step: &str) -> Result<Outcome, Problem> {
         self.journal.say(&format!("order {}: {step}", order.id));
         let notes = Notes::new(self.journal, step);
         let result = std::thread::scope(|scope| {
@@ -211,16 +249,11 @@ impl Work<'_> {
         if let Some(most) = most_used(Path::new(STATUS)) {
             self.journal.say(&format!("the agent has used at most {most} MB of memory"));
         }
-        match result {
-            Ok(outcome) => {
-                self.journal.say(&format!("order {}: done", order.id));
-                State::Done(outcome)
-            }
-            Err(problem) => {
-                self.journal.say(&format!("order {}: failed: {problem}", order.id));
-                State::Failed(problem.into())
-            }
+        if result.is_ok() {
+            self.journal.say(&format!("order {}: done", order.id));
         }
+        // What nobody wants is over, and the server hears that it is.
+        result.map_err(|problem| if notes.is_unwanted() { problem.that_passes(false) } else { problem })
     }
 
     fn perform(&self, task: &Task, notes: &Notes<'_>) -> Result<Outcome, Problem> {

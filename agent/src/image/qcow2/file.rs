@@ -8,7 +8,10 @@ use std::{
 use ring::digest::{Context, SHA256, digest};
 
 use super::damaged;
-use crate::{fetching::Fetch, telling::Problem};
+use crate::{
+    fetching::{Fetch, passes},
+    telling::Problem,
+};
 
 /// Bytes that are read and verified together, at least.
 const PIECE: usize = 256 << 10;
@@ -171,7 +174,7 @@ impl<'a> ImageFile<'a> {
                 .map_or_else(|| Vec::with_capacity(self.size), |(_, bytes)| bytes);
             bytes.clear();
             let read = body.by_ref().take(self.size as u64).read_to_end(&mut bytes);
-            read.map_err(|error| damaged(&error.to_string()))?;
+            read.map_err(|error| damaged(&error.to_string()).that_passes(passes(&error)))?;
             if let Some(digests) = &self.digests {
                 digests.check(next, &bytes)?;
             }
@@ -188,7 +191,8 @@ impl<'a> ImageFile<'a> {
             return Ok(Box::new(io::empty()));
         }
         let opened = self.fetch.open(self.path, from);
-        let opened = opened.map_err(|error| Problem::new("fetching", error.to_string()))?;
+        let opened = opened
+            .map_err(|error| Problem::new("fetching", error.to_string()).that_passes(error.passes()))?;
         self.total = opened.total;
         Ok(opened.body)
     }
