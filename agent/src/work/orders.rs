@@ -65,6 +65,8 @@ pub enum WorkError {
         longest: Duration,
         /// What was last in the way.
         last: FetchError,
+        /// Whether an order that is about disks was taken before.
+        disks_touched: bool,
     },
     /// An order is for another machine, and nothing was done to this one.
     #[error("{}", not_for(ordered, own))]
@@ -74,6 +76,29 @@ pub enum WorkError {
         /// This one.
         own: MachineUuid,
     },
+}
+
+impl WorkError {
+    /// How a machine goes down that nobody tells any more what to do.
+    ///
+    /// One that starts anew may be told to start something else. But what it was to be started with once is used up by now,
+    /// and on its disks may be half of something, or what was to be wiped: then it stays off, and is begun anew from there.
+    #[must_use]
+    pub const fn down(&self) -> Down {
+        match self {
+            Self::Lost { disks_touched: true, .. } => Down::PowerOff,
+            Self::Lost { disks_touched: false, .. } | Self::AnotherMachine { .. } => Down::Reboot,
+        }
+    }
+
+    fn after(self, past: &Past) -> Self {
+        match self {
+            Self::Lost { longest, last, disks_touched } => {
+                Self::Lost { longest, last, disks_touched: disks_touched || past.disks_touched }
+            }
+            another @ Self::AnotherMachine { .. } => another,
+        }
+    }
 }
 
 fn not_for(ordered: &MachineUuid, own: &MachineUuid) -> String {
@@ -113,6 +138,8 @@ struct BrokenOff {
 struct Past {
     finished: Option<Finished>,
     broken_off: Option<BrokenOff>,
+    /// Whether disks may not be any more what they were.
+    disks_touched: bool,
 }
 
 impl Past {
@@ -138,6 +165,10 @@ impl Work<'_> {
     /// The server was away for too long, or takes this machine for another one.
     pub fn carry_on(&self) -> Result<Down, WorkError> {
         let mut past = Past::default();
+        self.carry_on_after(&mut past).map_err(|error| error.after(&past))
+    }
+
+    fn carry_on_after(&self, past: &mut Past) -> Result<Down, WorkError> {
         loop {
             let order = match self.persistently(|| self.server.order())? {
                 Asked::Nothing => {
@@ -158,7 +189,7 @@ impl Work<'_> {
                 }
                 Some(_) | None => {
                     self.is_for_this_machine(&order)?;
-                    if let Some(down) = self.take(&order, &mut past)? {
+                    if let Some(down) = self.take(&order, past)? {
                         return Ok(down);
                     }
                 }
@@ -188,6 +219,7 @@ impl Work<'_> {
     /// An order that failed is over, and a person has to see to it: what only a server's absence has broken off is not
     /// told as failed, but asked for again. A disk that was written to in part looks as if nothing was on it until all is.
     fn take(&self, order: &Order, past: &mut Past) -> Result<Option<Down>, WorkError> {
+        past.disks_touched |= is_about_disks(&order.task);
         let (result, down) = match &order.task {
             Task::Reboot => (Ok(Outcome::GoingDown), Some(Down::Reboot)),
             Task::PowerOff => (Ok(Outcome::GoingDown), Some(Down::PowerOff)),
@@ -346,7 +378,7 @@ impl Work<'_> {
                 Err(error) => error,
             };
             if since.elapsed() >= self.pauses.longest {
-                return Err(WorkError::Lost { longest: self.pauses.longest, last });
+                return Err(WorkError::Lost { longest: self.pauses.longest, last, disks_touched: false });
             }
             let text = last.to_string();
             if text != said {
@@ -355,6 +387,13 @@ impl Work<'_> {
             }
             std::thread::sleep(self.pauses.after_refusal);
         }
+    }
+}
+
+const fn is_about_disks(task: &Task) -> bool {
+    match task {
+        Task::Clean(_) | Task::Install(_) => true,
+        Task::Inspect | Task::Reboot | Task::PowerOff => false,
     }
 }
 

@@ -260,6 +260,33 @@ fn a_server_that_does_not_know_the_machine_is_left_in_the_end() {
     assert!(!error.to_string().contains("secret"), "{error}");
 }
 
+#[test]
+fn a_machine_that_nobody_answers_stays_off_where_something_was_done_to_its_disks() {
+    for (task, disks_touched, expected) in [
+        (Task::Inspect, false, Down::Reboot),
+        (Task::Clean(Clean { how: Thoroughness::Metadata }), true, Down::PowerOff),
+        (install(), true, Down::PowerOff),
+    ] {
+        let gone = |report: &Report| !matches!(report.state, State::Running(_)) && report.order == "2";
+        let hearing: Hearing = Box::new(move |report| if gone(report) { 404 } else { 200 });
+        let desk = Desk::new(vec![order("1", task), order("2", Task::Inspect)], hearing);
+        let error = desk.carry_on(&Played::default()).unwrap_err();
+        assert!(
+            matches!(error, WorkError::Lost { disks_touched: told, .. } if told == disks_touched),
+            "{error}"
+        );
+        assert_eq!(error.down(), expected, "{error}");
+    }
+    // How the order itself ended could not be told any more.
+    let hearing: Hearing =
+        Box::new(|report| if matches!(report.state, State::Running(_)) { 200 } else { 404 });
+    let error = Desk::new(vec![order("1", install())], hearing).carry_on(&Played::default()).unwrap_err();
+    assert_eq!(error.down(), Down::PowerOff, "{error}");
+    let own = MachineUuid::real(OWN).unwrap();
+    let another = WorkError::AnotherMachine { ordered: own.clone(), own };
+    assert_eq!(another.after(&Past { disks_touched: true, ..Past::default() }).down(), Down::Reboot);
+}
+
 /// Work that goes on until nobody wants it.
 struct Endless;
 
