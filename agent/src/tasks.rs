@@ -56,7 +56,7 @@ impl Works for Tasks {
     }
 
     fn inspect(&self, telling: &dyn Telling) -> Result<Inventory, Problem> {
-        inspect(&self.root, &Listening::new(Listening::USUAL), telling)
+        inspect(&self.root, &Listening::new(Listening::USUAL), telling, pause)
     }
 
     fn clean(&self, how: Thoroughness, telling: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem> {
