@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use beskar7_agent_protocol::hardware::{Disk, DiskKind};
 
-pub use self::choosing::choose;
+pub use self::choosing::{check_unknown_size, choose};
 pub use self::settled::{settled, settled_for};
 use crate::{sysfs, telling::Problem};
 

@@ -113,6 +113,33 @@ fn an_image_that_turns_out_too_large_leaves_nothing_that_boots() {
 }
 
 #[test]
+fn an_image_of_unknown_size_is_not_tried_on_the_smallest_of_several_disks() {
+    let disk = |path: &str, mebibytes: usize| Disk {
+        path: path.into(),
+        size_bytes: (mebibytes * MIB) as u64,
+        ..Disk::default()
+    };
+    let disks = [disk("/dev/vda", 8), disk("/dev/vdb", 16)];
+    let surroundings = Surroundings {
+        choose: first_that_fits,
+        open: &|disk| Err(io::Error::other(format!("{} is touched", disk.path))),
+        tell_kernel: &|_| Ok(()),
+        variables: Path::new(NO_VARIABLES),
+        architecture: None,
+    };
+    // raw, gzip, xz: zstd tells here what comes out.
+    for ((name, packed), expected) in PACKED.iter().zip(["touched", "minSizeGigabytes", "minSizeGigabytes"]) {
+        let case = Case::new(packed);
+        let problem = install(&case.order, &disks, &case.files, &case.told, &surroundings).unwrap_err();
+        assert!(problem.message.contains(expected), "{name}: {problem}");
+        let mut named = case.order.clone();
+        named.disk.device_name = Some("/dev/vdb".into());
+        let problem = install(&named, &disks, &case.files, &case.told, &surroundings).unwrap_err();
+        assert!(problem.message.contains("touched"), "{name}: {problem}");
+    }
+}
+
+#[test]
 fn what_nobody_wants_any_more_is_left() {
     let image = &*IMAGE;
     for patience in 0..8 {
