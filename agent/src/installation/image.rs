@@ -140,7 +140,7 @@ fn verify(
 ) -> Result<(Digests, Vec<u8>), Problem> {
     let opened = fetch.open(path, 0).map_err(|error| not_had(&error))?;
     let mut source = begin(opened.body, Some(checksum))?;
-    let (mut digests, mut first) = (Digesting::new(opened.total), Vec::with_capacity(HEADER));
+    let (mut digests, mut first) = (Digesting::new(opened.total)?, Vec::with_capacity(HEADER));
     let mut done = 0;
     loop {
         if telling.is_unwanted() {
@@ -148,7 +148,7 @@ fn verify(
         }
         match source.receive() {
             Piece::Block(block) => {
-                digests.update(block.filled());
+                digests.update(block.filled())?;
                 let missing = HEADER.saturating_sub(first.len());
                 first.extend(block.filled().iter().take(missing));
                 done += block.filled().len() as u64;
