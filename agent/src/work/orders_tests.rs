@@ -283,7 +283,7 @@ fn a_machine_that_nobody_answers_stays_off_where_something_was_done_to_its_disks
     let error = Desk::new(vec![order("1", install())], hearing).carry_on(&Played::default()).unwrap_err();
     assert_eq!(error.down(), Down::PowerOff, "{error}");
     let own = MachineUuid::real(OWN).unwrap();
-    let another = WorkError::AnotherMachine { ordered: own.clone(), own };
+    let another = WorkError::AnotherMachine { ordered: own, own };
     assert_eq!(another.after(&Past { disks_touched: true, ..Past::default() }).down(), Down::Reboot);
 }
 
