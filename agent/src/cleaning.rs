@@ -65,14 +65,27 @@ pub fn clean(
 }
 
 /// Disks with their places, in groups of which one disk after the other is wiped: namespaces of an NVMe disk, as one that
-/// erases itself may take no commands for the others.
+/// erases itself may take no commands for the others; and paths to the same disk, as what is written by one would be undone
+/// by the other.
 fn groups(disks: &[Disk]) -> Vec<Vec<(usize, &Disk)>> {
-    let mut groups: BTreeMap<&str, Vec<(usize, &Disk)>> = BTreeMap::new();
+    let mut groups: Vec<Vec<(usize, &Disk)>> = Vec::new();
     for (place, disk) in disks.iter().enumerate() {
-        groups.entry(controller(&disk.path)).or_default().push((place, disk));
+        let (with_it, others): (Vec<_>, Vec<_>) =
+            groups.into_iter().partition(|group| group.iter().any(|(_, other)| belong_together(disk, other)));
+        // It may be what two groups have in common.
+        let mut group: Vec<_> = with_it.into_iter().flatten().chain([(place, disk)]).collect();
+        group.sort_by_key(|(place, _)| *place);
+        groups = others;
+        groups.push(group);
     }
-    // They are taken from the end.
-    groups.into_values().rev().collect()
+    // They are taken from the end: the first disk's is the last.
+    groups.sort_by_key(|group| std::cmp::Reverse(group.first().map(|(place, _)| *place)));
+    groups
+}
+
+fn belong_together(one: &Disk, other: &Disk) -> bool {
+    let have_one_name = one.wwn.is_some() && one.wwn == other.wwn;
+    have_one_name || controller(&one.path) == controller(&other.path)
 }
 
 /// `/dev/nvme0` of `/dev/nvme0n1`; all other disks have their own.

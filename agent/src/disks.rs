@@ -9,11 +9,11 @@ mod settled;
 mod tests;
 mod wwn;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use beskar7_agent_protocol::hardware::{Disk, DiskKind};
 
-pub use self::choosing::choose;
+pub use self::choosing::{check_unknown_size, choose};
 pub use self::settled::{settled, settled_for};
 use crate::{sysfs, telling::Problem};
 
@@ -48,7 +48,7 @@ pub fn all(root: &Path) -> Result<Vec<Disk>, Problem> {
     Ok(names(&directory)?.iter().filter_map(|name| disk(root, &directory.join(name), name)).collect())
 }
 
-/// What is said of disks that are left alone, one line for each: they are not in the machine.
+/// What is said of whole disks that are left alone, one line for each: why it is no disk of this machine that can be used.
 ///
 /// # Errors
 /// The kernel does not say which there are.
@@ -56,11 +56,8 @@ pub fn left_alone(root: &Path) -> Result<Vec<String>, Problem> {
     let directory = root.join("sys/block");
     let line = |name: &String| {
         let block = directory.join(name);
-        let over = is_disk(&block, name).then(|| elsewhere::reached_over(&block, name))??;
-        Some(format!(
-            "{} is left alone: it is reached over {over}, and other machines may use it",
-            path(name)
-        ))
+        let reason = is_whole(&block, name).then(|| reason_against(&block, name))??;
+        Some(format!("{} is left alone: {reason}", path(name)))
     };
     Ok(names(&directory)?.iter().filter_map(line).collect())
 }
@@ -78,10 +75,10 @@ fn path(name: &str) -> String {
 
 /// A disk. None where it is something else.
 fn disk(root: &Path, block: &Path, name: &str) -> Option<Disk> {
-    let sectors = sysfs::number(&block.join("size")).filter(|sectors| *sectors > 0)?;
-    if !is_disk(block, name) || elsewhere::reached_over(block, name).is_some() {
+    if !is_whole(block, name) || reason_against(block, name).is_some() {
         return None;
     }
+    let sectors = sectors(block)?;
     let bus = Bus::of(name);
     let identity = identity::read(block, bus);
     let mut links = path_link::all(root, block, bus);
@@ -90,7 +87,6 @@ fn disk(root: &Path, block: &Path, name: &str) -> Option<Disk> {
         path: path(name),
         links,
         hctl: hctl(block),
-        // The kernel counts in 512 bytes, whatever a sector has.
         size_bytes: sectors.saturating_mul(512),
         sector_bytes: sector_bytes(block),
         kind: kind(block, bus),
@@ -102,15 +98,49 @@ fn disk(root: &Path, block: &Path, name: &str) -> Option<Disk> {
     })
 }
 
-/// Whether it is a whole disk that stays in the machine. What the kernel makes of files, memory or other disks has no
-/// device behind it. What can be taken out is no disk of the machine: a DVD, or the stick that a BMC presents.
-fn is_disk(block: &Path, name: &str) -> bool {
+/// Whether it is a whole disk, and no part or drive. What the kernel makes of files, memory or other disks has no device
+/// behind it.
+fn is_whole(block: &Path, name: &str) -> bool {
     let is_drive = ["sr", "fd", "mtdblock"].iter().any(|prefix| name.starts_with(prefix));
     let is_boot_area = name.starts_with("mmcblk") && name.contains("boot");
     let has_device = block.join("device").exists();
     // One path of several to the same NVMe namespace, which has a disk of its own.
     let hidden = sysfs::flag(&block.join("hidden"));
-    has_device && !hidden && !is_drive && !is_boot_area && !sysfs::flag(&block.join("removable"))
+    has_device && !hidden && !is_drive && !is_boot_area
+}
+
+/// Why a whole disk is left alone, in words for people. None for those that are the machine's.
+fn reason_against(block: &Path, name: &str) -> Option<String> {
+    if let Some(over) = elsewhere::reached_over(block, name) {
+        return Some(format!("it is reached over {over}, and other machines may use it"));
+    }
+    if can_be_taken_out(block, name) {
+        return Some("it can be taken out, like a stick or what a BMC presents".to_owned());
+    }
+    sectors(block).is_none().then(|| "it has no size: it holds no medium, or does not work".to_owned())
+}
+
+/// Whether it is made to be taken out, and so no disk of the machine: a card, or the stick that a BMC presents, which is on
+/// USB. The kernel says so (before 6.10) of SATA disks, too, where their port is one for hot-plugging: these stay, and would
+/// go unwiped to whoever is next.
+fn can_be_taken_out(block: &Path, name: &str) -> bool {
+    let is_ata = || sysfs::text(&block.join("device/vendor")).as_deref() == Some("ATA");
+    let is_fixed = || Bus::of(name) == Bus::Scsi && is_ata() && !is_on_usb(block);
+    sysfs::flag(&block.join("removable")) && !is_fixed()
+}
+
+fn is_on_usb(block: &Path) -> bool {
+    let is_bus = |name: &str| {
+        name.strip_prefix("usb")
+            .is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()))
+    };
+    let has_bus = |place: PathBuf| place.iter().any(|part| is_bus(&part.to_string_lossy()));
+    [block.to_owned(), block.join("device")].iter().filter_map(|place| place.canonicalize().ok()).any(has_bus)
+}
+
+/// In 512 bytes, whatever a sector has. None where there is nothing.
+fn sectors(block: &Path) -> Option<u64> {
+    sysfs::number(&block.join("size")).filter(|sectors| *sectors > 0)
 }
 
 fn sector_bytes(block: &Path) -> u32 {

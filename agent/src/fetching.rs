@@ -1,6 +1,6 @@
 //! Reading what the boot server has. What carries an order out knows only this, and not how it is done.
 
-use std::io::Read;
+use std::io::{self, Read};
 
 /// Something that is fetched.
 pub struct Fetched {
@@ -27,6 +27,29 @@ pub enum FetchError {
     Changed(String),
 }
 
+impl FetchError {
+    /// Whether the same may be had later, without anybody's doing.
+    #[must_use]
+    pub const fn passes(&self) -> bool {
+        match self {
+            Self::Unreachable(_) => true,
+            Self::Refused(_) | Self::NotThere(_) | Self::Changed(_) => false,
+        }
+    }
+
+    /// Why something broke off that was being fetched. None where reading failed for a reason of its own.
+    #[must_use]
+    pub fn behind(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
+}
+
+/// Whether what broke off may be had later.
+#[must_use]
+pub fn passes(error: &io::Error) -> bool {
+    FetchError::behind(error).is_some_and(FetchError::passes)
+}
+
 /// Where things are fetched.
 pub trait Fetch: Send + Sync {
     /// Opens what is at a path below the machine's URL (or behind a whole URL), from this byte on. Its body goes on by
@@ -36,4 +59,24 @@ pub trait Fetch: Send + Sync {
     /// # Errors
     /// It can't be had.
     fn open(&self, path: &str, from: u64) -> Result<Fetched, FetchError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_server_that_is_away_comes_back_by_itself() {
+        let text = || "why".to_owned();
+        for (error, expected) in [
+            (FetchError::Unreachable(text()), true),
+            (FetchError::Refused(text()), false),
+            (FetchError::NotThere(text()), false),
+            (FetchError::Changed(text()), false),
+        ] {
+            assert_eq!(error.passes(), expected, "{error:?}");
+            assert_eq!(passes(&io::Error::other(error.clone())), expected, "{error:?}");
+        }
+        assert!(!passes(&io::Error::other("damaged")) && !passes(&io::ErrorKind::UnexpectedEof.into()));
+    }
 }

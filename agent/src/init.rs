@@ -33,8 +33,8 @@ const ALWAYS: [&str; 11] = [
 ];
 /// For how long a way to the server is looked for.
 const NETWORK_LIMIT: Duration = Duration::from_secs(15 * 60);
-/// Somebody may want to read why, before the machine starts anew.
-const BEFORE_A_RESTART: Duration = Duration::from_secs(5 * 60);
+/// Somebody may want to read why, before the machine goes down.
+const BEFORE_GOING_DOWN: Duration = Duration::from_secs(5 * 60);
 /// Devices may appear late: disks behind expanders, cards that need to be trained.
 const BETWEEN_LOOKS_FOR_DEVICES: Duration = Duration::from_secs(10);
 
@@ -49,8 +49,8 @@ pub fn run() -> ! {
     std::panic::set_hook(Box::new(|panic| journal.say(&format!("the agent has failed: {panic}"))));
     let down = match catch_unwind(AssertUnwindSafe(|| live(root, journal))) {
         Ok(Ok(down)) => down,
-        Ok(Err(why)) => give_up(journal, &why),
-        Err(_told_by_the_hook) => give_up(journal, "the agent has failed"),
+        Ok(Err(end)) => give_up(journal, &end),
+        Err(_told_by_the_hook) => give_up(journal, &"the agent has failed".to_owned().into()),
     };
     loop {
         journal.say(match down {
@@ -62,15 +62,31 @@ pub fn run() -> ! {
     }
 }
 
-fn give_up(journal: &Journal, why: &str) -> Down {
-    let minutes = BEFORE_A_RESTART.as_secs() / 60;
-    journal.say(&format!("{why}. The machine starts anew in {minutes} minutes"));
-    std::thread::sleep(BEFORE_A_RESTART);
-    Down::Reboot
+/// Why the agent can't go on, and how the machine goes down then.
+struct End {
+    why: String,
+    down: Down,
+}
+
+impl From<String> for End {
+    fn from(why: String) -> Self {
+        Self { why, down: Down::Reboot }
+    }
+}
+
+fn give_up(journal: &Journal, end: &End) -> Down {
+    let minutes = BEFORE_GOING_DOWN.as_secs() / 60;
+    let what = match end.down {
+        Down::Reboot => "starts anew",
+        Down::PowerOff => "is turned off",
+    };
+    journal.say(&format!("{}. The machine {what} in {minutes} minutes", end.why));
+    std::thread::sleep(BEFORE_GOING_DOWN);
+    end.down
 }
 
 /// From the first driver to the last order.
-fn live(root: &Path, journal: &'static Journal) -> Result<Down, String> {
+fn live(root: &Path, journal: &'static Journal) -> Result<Down, End> {
     let sys = root.join("sys");
     load_drivers(root, journal);
     // Only now: the driver for it may have been a module.
@@ -97,7 +113,7 @@ fn live(root: &Path, journal: &'static Journal) -> Result<Down, String> {
     }
     let works = Tasks { root: root.to_owned() };
     let work = Work { server: &server, works: &works, journal, pauses: Pauses::default() };
-    work.carry_on().map_err(|error| error.to_string())
+    work.carry_on().map_err(|error| End { why: error.to_string(), down: error.down() })
 }
 
 /// Loads the drivers of what is there, and goes on to look for what comes later. A kernel that has all that it needs does

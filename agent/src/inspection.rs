@@ -44,13 +44,18 @@ pub trait Wire: Sync {
 }
 
 /// Says what a machine is made of. Switches tell who they are every thirty seconds, which is what takes the time:
-/// interfaces must be up for a while to have a link, and to hear. Disks are looked at behind that: some come late.
+/// interfaces must be up for a while to have a link, and to hear. Disks are looked at behind that, until no more come: this
+/// takes a pause between each two looks.
 ///
 /// # Errors
 /// The kernel's own lists can't be read, or nobody wants to know any more.
-pub fn inspect(root: &Path, wire: &dyn Wire, telling: &dyn Telling) -> Result<Inventory, Problem> {
+pub fn inspect(
+    root: &Path,
+    wire: &dyn Wire,
+    telling: &dyn Telling,
+    pause: impl FnMut(),
+) -> Result<Inventory, Problem> {
     telling.progress(Progress { step: STEP.into(), ..Progress::default() });
-    disks::left_alone(root)?.iter().for_each(|line| telling.log(line));
     let (mut nics, interfaces) = nics::all(root)?;
     let is_unwanted = || telling.is_unwanted();
     let (inventory, heard) = thread::scope(|scope| {
@@ -70,7 +75,10 @@ pub fn inspect(root: &Path, wire: &dyn Wire, telling: &dyn Telling) -> Result<In
             telling.log(&format!("what the network interfaces are connected to is not known: {reason}"))
         }
     }
-    Ok(Inventory { disks: disks::all(root)?, nics, ..inventory? })
+    let inventory = inventory?;
+    let disks = disks::settled(|| disks::all(root), pause)?;
+    disks::left_alone(root)?.iter().for_each(|line| telling.log(line));
+    Ok(Inventory { disks, nics, ..inventory })
 }
 
 /// The machine's UUID, where it has one of its own.

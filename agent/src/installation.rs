@@ -18,6 +18,7 @@ use beskar7_agent_protocol::{
 use self::{image::OpenedImage, volume::Volume};
 use crate::{
     boot_entry::{self, Architecture, Written},
+    disks,
     fetching::Fetch,
     partitions::{self, Wanted},
     target::{Device, Staged},
@@ -85,6 +86,9 @@ fn choose<'d>(
     volume: Option<&Volume<'_>>,
     choose: Choose,
 ) -> Result<&'d Disk, Problem> {
+    if image.size().is_none() {
+        disks::check_unknown_size(disks, &order.disk)?;
+    }
     let least = image.size().unwrap_or(0);
     let room = volume.map_or(0, Volume::room);
     choose(disks, &order.disk, least.saturating_add(room)).or_else(|_| choose(disks, &order.disk, least))

@@ -39,7 +39,7 @@ impl Tasks {
         Ok(Box::new(DiskFile::open(&self.path(disk))?))
     }
 
-    /// Says which disks are not this machine's.
+    /// Says which disks are left alone, and why.
     fn tell_of_others(&self, telling: &dyn Telling) -> Result<(), Problem> {
         disks::left_alone(&self.root)?.iter().for_each(|line| telling.log(line));
         Ok(())
@@ -56,7 +56,7 @@ impl Works for Tasks {
     }
 
     fn inspect(&self, telling: &dyn Telling) -> Result<Inventory, Problem> {
-        inspect(&self.root, &Listening::new(Listening::USUAL), telling)
+        inspect(&self.root, &Listening::new(Listening::USUAL), telling, pause)
     }
 
     fn clean(&self, how: Thoroughness, telling: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem> {

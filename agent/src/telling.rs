@@ -22,19 +22,27 @@ pub struct Problem {
     pub disk: Option<String>,
     /// What happened, and what to do.
     pub message: String,
+    /// Whether it may be gone when the same is tried again later, without anybody's doing.
+    pub passes: bool,
 }
 
 impl Problem {
     /// One that concerns no disk.
     #[must_use]
     pub fn new(step: &'static str, message: impl Into<String>) -> Self {
-        Self { step, disk: None, message: message.into() }
+        Self { step, disk: None, message: message.into(), passes: false }
     }
 
     /// One with a disk.
     #[must_use]
     pub fn with_disk(step: &'static str, disk: &str, message: impl Into<String>) -> Self {
-        Self { step, disk: Some(disk.to_owned()), message: message.into() }
+        Self { step, disk: Some(disk.to_owned()), message: message.into(), passes: false }
+    }
+
+    /// The same, and whether it may be gone later.
+    #[must_use]
+    pub fn that_passes(self, passes: bool) -> Self {
+        Self { passes, ..self }
     }
 }
 

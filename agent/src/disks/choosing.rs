@@ -9,6 +9,7 @@ use super::wwn;
 use crate::telling::Problem;
 
 const GIGABYTE: u64 = 1_000_000_000;
+const STEP: &str = "choosing a disk";
 
 /// The smallest disk that fits all hints and holds so many bytes; of several the first by path.
 ///
@@ -26,14 +27,41 @@ pub fn choose<'a>(disks: &'a [Disk], hints: &DiskHints, least_bytes: u64) -> Res
         } else {
             format!("no disk fits: {}", reasons.join("; "))
         };
-        Problem::new("choosing a disk", message)
+        Problem::new(STEP, message)
     })
+}
+
+/// Whether an image that does not tell how large it is may go to one of these: the smallest disk would lose what it holds
+/// before it is known whether it is large enough. Where all that fit are of one size, another would do no better.
+///
+/// # Errors
+/// There are several, and no hint says which, or how large it must be.
+pub fn check_unknown_size(disks: &[Disk], hints: &DiskHints) -> Result<(), Problem> {
+    if is_named(hints) || hints.min_size_gigabytes.is_some() {
+        return Ok(());
+    }
+    let fitting: Vec<&Disk> = disks.iter().filter(|disk| misfit(disk, hints, 0).is_none()).collect();
+    let first = fitting.first().map(|disk| disk.size_bytes);
+    if fitting.iter().all(|disk| Some(disk.size_bytes) == first) {
+        return Ok(());
+    }
+    let sizes: Vec<String> =
+        fitting.iter().map(|disk| format!("{} ({})", disk.path, size(disk.size_bytes))).collect();
+    let message = format!(
+        "the image does not tell how large it is when it is unpacked, and several disks fit: {}. Give rootDeviceHints that \
+         name one, or minSizeGigabytes; or an image that tells its size: raw, qcow2",
+        sizes.join(", ")
+    );
+    Err(Problem::new(STEP, message))
+}
+
+fn is_named(hints: &DiskHints) -> bool {
+    [&hints.device_name, &hints.hctl, &hints.serial_number, &hints.wwn].iter().any(|name| name.is_some())
 }
 
 /// Whether a disk is there that these hints name, not only describe: one that comes later is not a better one.
 pub(super) fn has_named(disks: &[Disk], hints: &DiskHints) -> bool {
-    let names = [&hints.device_name, &hints.hctl, &hints.serial_number, &hints.wwn];
-    names.iter().any(|name| name.is_some()) && disks.iter().any(|disk| misfit(disk, hints, 0).is_none())
+    is_named(hints) && disks.iter().any(|disk| misfit(disk, hints, 0).is_none())
 }
 
 /// Why a disk does not fit: the first reason, in the order in which people look for it.

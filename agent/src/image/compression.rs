@@ -5,6 +5,8 @@ use std::io::{self, BufRead, Read};
 use flate2::bufread::GzDecoder;
 use liblzma::{bufread::XzDecoder, stream::Stream};
 
+use crate::fetching::FetchError;
+
 /// Memory for xz: what `xz -8` needs. `-9` needs more, and gains nothing for most images.
 const XZ_MEMORY: u64 = 40 << 20;
 /// The window of zstd, as a power of two: 32 MiB. `zstd -19` needs 8 MiB, `--long` and `--ultra -22` 128 MiB.
@@ -113,15 +115,18 @@ impl<R: BufRead> Read for Decoder<R> {
                     0 if !bytes.is_empty() => self.next_member()?,
                     count => return Ok(count),
                 },
-                Self::Xz(decoder) => return decoder.read(bytes).map_err(|error| explain_xz(&error)),
-                Self::Zstd(decoder) => return decoder.read(bytes).map_err(|error| explain_zstd(&error)),
+                Self::Xz(decoder) => return decoder.read(bytes).map_err(explain_xz),
+                Self::Zstd(decoder) => return decoder.read(bytes).map_err(explain_zstd),
                 Self::Ended(_) | Self::Between => return Ok(0),
             }
         }
     }
 }
 
-fn explain_xz(error: &io::Error) -> io::Error {
+fn explain_xz(error: io::Error) -> io::Error {
+    if FetchError::behind(&error).is_some() {
+        return error;
+    }
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<liblzma::stream::Error>());
     if inner == Some(&liblzma::stream::Error::MemLimit) {
         let most = XZ_MEMORY >> 20;
@@ -132,7 +137,10 @@ fn explain_xz(error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("xz: {error}"))
 }
 
-fn explain_zstd(error: &io::Error) -> io::Error {
+fn explain_zstd(error: io::Error) -> io::Error {
+    if FetchError::behind(&error).is_some() {
+        return error;
+    }
     let text = error.to_string();
     if text.contains("too much memory") {
         let most = (1_u64 << ZSTD_WINDOW) >> 20;

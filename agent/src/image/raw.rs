@@ -7,6 +7,7 @@ use std::{
 
 use super::{Compression, Piece, Source, compression::Decoder, format::check_unpacked, source::fill};
 use crate::{
+    fetching::passes,
     target::{Block, Sink},
     telling::Problem,
 };
@@ -89,7 +90,7 @@ fn unpack(
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn failed(error: io::Error) -> Problem {
-    Problem::new(FETCHING, format!("the image: {error}"))
+    Problem::new(FETCHING, format!("the image: {error}")).that_passes(passes(&error))
 }
 
 /// The source as what decoders read from.

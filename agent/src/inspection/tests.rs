@@ -52,7 +52,7 @@ fn look(
     heard: Result<BTreeMap<String, Neighbour>, String>,
 ) -> (Result<Inventory, Problem>, Vec<String>, Vec<Interface>) {
     let (wire, listener) = (Told(heard, Mutex::default()), Listener::default());
-    let outcome = inspect(tree.root(), &wire, &listener);
+    let outcome = inspect(tree.root(), &wire, &listener, || {});
     (outcome, listener.lines.into_inner().unwrap(), wire.1.into_inner().unwrap())
 }
 
@@ -136,9 +136,29 @@ impl Telling for Growing {
 fn a_disk_that_comes_while_neighbours_are_listened_to_is_told_too() {
     let growing = Growing(machine());
     let wire = Told(Ok(BTreeMap::new()), Mutex::default());
-    let inventory = inspect(growing.0.root(), &wire, &growing).unwrap();
+    let inventory = inspect(growing.0.root(), &wire, &growing, || {}).unwrap();
     let paths: Vec<_> = inventory.disks.iter().map(|disk| disk.path.as_str()).collect();
     assert_eq!(paths, ["/dev/vda", "/dev/vdb"]);
+}
+
+#[test]
+fn disks_that_come_after_that_are_waited_for_and_those_that_are_left_alone_are_said_once() {
+    let (tree, listener) = (machine(), Listener::default());
+    let wire = Told(Ok(BTreeMap::new()), Mutex::default());
+    let mut pauses = 0;
+    let pause = || {
+        pauses += 1;
+        match pauses {
+            3 => tree.disk("pci0000:00/0000:00:05.0/virtio2/block/vdb", "../../../virtio2", &[]),
+            5 => tree.disk("platform/x/block/sdx", "../../../x", &[("removable", "1")]),
+            _ => &tree,
+        };
+    };
+    let inventory = inspect(tree.root(), &wire, &listener, pause).unwrap();
+    let paths: Vec<_> = inventory.disks.iter().map(|disk| disk.path.as_str()).collect();
+    assert_eq!(paths, ["/dev/vda", "/dev/vdb"]);
+    let lines = listener.lines.into_inner().unwrap();
+    assert!(matches!(&lines[..], [line] if line.starts_with("/dev/sdx is left alone")), "{lines:?}");
 }
 
 #[test]
@@ -168,5 +188,5 @@ fn a_list_that_can_not_be_read_is_a_problem() {
 fn nobody_is_told_what_nobody_wants_to_know() {
     let wire = Told(Ok(BTreeMap::new()), Mutex::default());
     let listener = Listener { unwanted: true, ..Listener::default() };
-    assert!(inspect(machine().root(), &wire, &listener).unwrap_err().message.contains("not wanted"));
+    assert!(inspect(machine().root(), &wire, &listener, || {}).unwrap_err().message.contains("not wanted"));
 }

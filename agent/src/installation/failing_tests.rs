@@ -7,7 +7,7 @@ fn a_wrong_checksum_leaves_nothing_that_boots_and_says_both() {
             let disk = old_disk(mebibytes);
             let case = Case::new(packed).with_checksum(Algorithm::Sha256, "abcd");
             let problem = case.on(&disk).unwrap_err();
-            assert_eq!(problem.step, "verifying", "{name}");
+            assert_eq!((problem.step, problem.passes), ("verifying", false), "{name}");
             let computed = digest(Algorithm::Sha256, packed);
             assert!(problem.message.contains("abcd") && problem.message.contains(&computed), "{problem}");
             assert!(!looks_installed(&disk.content(), 512), "{name} {mebibytes}");
@@ -25,10 +25,29 @@ fn an_image_that_breaks_off_leaves_nothing_that_boots() {
             case.files.breaks_at = Some(at);
             let problem = case.on(&disk).unwrap_err();
             assert!(problem.message.contains("the server is gone"), "{name}: {problem}");
+            assert!(problem.passes, "{name}: {problem}");
             if at > 50 {
                 assert!(!looks_installed(&disk.content(), 512), "{name}");
             }
         }
+    }
+}
+
+#[test]
+fn what_a_server_broke_off_may_be_had_later() {
+    let (image, short) = (qcow2(), noise(200_000, 3));
+    let with_checksum =
+        || Case::new(&image).with_checksum(Algorithm::Sha256, &digest(Algorithm::Sha256, &image));
+    let mut counted = Case::new(&short).with_configuration();
+    counted.files.hides_length = true;
+    for (mut case, at, step) in [
+        (Case::new(&image), image.len() / 2, "fetching"),
+        (with_checksum(), image.len() / 2, "fetching"),
+        (counted, 250_000, "configuring"),
+    ] {
+        case.files.breaks_at = Some(at);
+        let problem = case.on(&old_disk(9)).unwrap_err();
+        assert_eq!((problem.step, problem.passes), (step, true), "{problem}");
     }
 }
 
@@ -94,6 +113,33 @@ fn an_image_that_turns_out_too_large_leaves_nothing_that_boots() {
 }
 
 #[test]
+fn an_image_of_unknown_size_is_not_tried_on_the_smallest_of_several_disks() {
+    let disk = |path: &str, mebibytes: usize| Disk {
+        path: path.into(),
+        size_bytes: (mebibytes * MIB) as u64,
+        ..Disk::default()
+    };
+    let disks = [disk("/dev/vda", 8), disk("/dev/vdb", 16)];
+    let surroundings = Surroundings {
+        choose: first_that_fits,
+        open: &|disk| Err(io::Error::other(format!("{} is touched", disk.path))),
+        tell_kernel: &|_| Ok(()),
+        variables: Path::new(NO_VARIABLES),
+        architecture: None,
+    };
+    // raw, gzip, xz: zstd tells here what comes out.
+    for ((name, packed), expected) in PACKED.iter().zip(["touched", "minSizeGigabytes", "minSizeGigabytes"]) {
+        let case = Case::new(packed);
+        let problem = install(&case.order, &disks, &case.files, &case.told, &surroundings).unwrap_err();
+        assert!(problem.message.contains(expected), "{name}: {problem}");
+        let mut named = case.order.clone();
+        named.disk.device_name = Some("/dev/vdb".into());
+        let problem = install(&named, &disks, &case.files, &case.told, &surroundings).unwrap_err();
+        assert!(problem.message.contains("touched"), "{name}: {problem}");
+    }
+}
+
+#[test]
 fn what_nobody_wants_any_more_is_left() {
     let image = &*IMAGE;
     for patience in 0..8 {
@@ -117,7 +163,7 @@ fn a_configuration_that_can_not_be_had_is_told_in_time() {
         case.files = Files::new(&[("image", image), ("nothing", b""), ("large", &large)]);
         case.order.configuration.as_mut().unwrap().path = path.into();
         let problem = case.on(&disk).unwrap_err();
-        assert_eq!(problem.step, "configuring");
+        assert_eq!((problem.step, problem.passes), ("configuring", false));
         assert!(problem.message.contains(expected), "{problem}");
         assert!(disk.content() == before);
     }

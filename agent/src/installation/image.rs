@@ -1,6 +1,6 @@
 //! The image of an order: opened, verified, written.
 
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read};
 
 use beskar7_agent_protocol::{
     hardware::Disk,
@@ -10,7 +10,7 @@ use beskar7_agent_protocol::{
 
 use super::Work;
 use crate::{
-    fetching::Fetch,
+    fetching::{Fetch, FetchError, passes},
     image::{
         Compression, Kind, Piece, Raw, Source, check,
         qcow2::{Digesting, Digests, HEADER, Header, ImageFile, Qcow2},
@@ -44,11 +44,10 @@ impl<'a> OpenedImage<'a> {
     /// # Errors
     /// It can't be fetched, or can't be used.
     pub fn open(image: &'a Image, fetch: &'a dyn Fetch) -> Result<Self, Problem> {
-        let mut opened =
-            fetch.open(&image.path, 0).map_err(|error| Problem::new(FETCHING, error.to_string()))?;
+        let mut opened = fetch.open(&image.path, 0).map_err(|error| not_had(&error))?;
         let mut first = Vec::with_capacity(HEADER);
         let read = opened.body.by_ref().take(HEADER as u64).read_to_end(&mut first);
-        read.map_err(|error| Problem::new(FETCHING, format!("the image: {error}")))?;
+        read.map_err(|error| broke_off(&error))?;
         if first.is_empty() {
             return Err(Problem::new(FETCHING, "the image is empty"));
         }
@@ -123,6 +122,14 @@ fn begin(body: Box<dyn Read + Send>, checksum: Option<&Checksum>) -> Result<Sour
         .map_err(|error| Problem::new(FETCHING, format!("no thread: {error}")))
 }
 
+fn not_had(error: &FetchError) -> Problem {
+    Problem::new(FETCHING, error.to_string()).that_passes(error.passes())
+}
+
+fn broke_off(error: &io::Error) -> Problem {
+    Problem::new(FETCHING, format!("the image: {error}")).that_passes(passes(error))
+}
+
 /// Compares it with its checksum; what it is compared by later, and how it begins.
 fn verify(
     fetch: &dyn Fetch,
@@ -131,9 +138,9 @@ fn verify(
     disk: &Disk,
     telling: &dyn Telling,
 ) -> Result<(Digests, Vec<u8>), Problem> {
-    let opened = fetch.open(path, 0).map_err(|error| Problem::new(FETCHING, error.to_string()))?;
+    let opened = fetch.open(path, 0).map_err(|error| not_had(&error))?;
     let mut source = begin(opened.body, Some(checksum))?;
-    let (mut digests, mut first) = (Digesting::new(opened.total), Vec::with_capacity(HEADER));
+    let (mut digests, mut first) = (Digesting::new(opened.total)?, Vec::with_capacity(HEADER));
     let mut done = 0;
     loop {
         if telling.is_unwanted() {
@@ -141,7 +148,7 @@ fn verify(
         }
         match source.receive() {
             Piece::Block(block) => {
-                digests.update(block.filled());
+                digests.update(block.filled())?;
                 let missing = HEADER.saturating_sub(first.len());
                 first.extend(block.filled().iter().take(missing));
                 done += block.filled().len() as u64;
@@ -152,7 +159,7 @@ fn verify(
                 check(checksum, &digest.unwrap_or_default()).map_err(|why| Problem::new(VERIFYING, why))?;
                 return Ok((digests.complete(), first));
             }
-            Piece::Failed(error) => return Err(Problem::new(FETCHING, format!("the image: {error}"))),
+            Piece::Failed(error) => return Err(broke_off(&error)),
         }
     }
 }

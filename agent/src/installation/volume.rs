@@ -6,7 +6,7 @@ use beskar7_agent_protocol::order::Configuration;
 
 use super::Work;
 use crate::{
-    fetching::Fetch,
+    fetching::{Fetch, passes},
     target::{BLOCK, Staged},
     telling::Problem,
 };
@@ -86,8 +86,9 @@ impl<'a> Volume<'a> {
 
     fn fetch(&self) -> Result<(Box<dyn Read + Send>, Option<u64>), Problem> {
         let opened = self.fetch.open(&self.wanted.path, 0);
-        let opened =
-            opened.map_err(|error| Problem::new(STEP, format!("the configuration's volume: {error}")))?;
+        let opened = opened.map_err(|error| {
+            Problem::new(STEP, format!("the configuration's volume: {error}")).that_passes(error.passes())
+        })?;
         Ok((opened.body, opened.total))
     }
 }
@@ -97,5 +98,5 @@ fn count(body: Box<dyn Read + Send>) -> std::io::Result<u64> {
 }
 
 fn failed(error: &std::io::Error) -> Problem {
-    Problem::new(STEP, format!("the configuration's volume: {error}"))
+    Problem::new(STEP, format!("the configuration's volume: {error}")).that_passes(passes(error))
 }

@@ -67,7 +67,7 @@ impl Read for Body {
         let most = bytes.len().min(70_001);
         let most = self.left.map_or(most, |left| most.min(left));
         if most == 0 && !bytes.is_empty() {
-            return Err(io::Error::other("the server is gone"));
+            return Err(io::Error::other(FetchError::Unreachable("the server is gone".into())));
         }
         let count = self.rest.read(&mut bytes[..most])?;
         self.left = self.left.map(|left| left - count);

@@ -65,6 +65,8 @@ pub enum WorkError {
         longest: Duration,
         /// What was last in the way.
         last: FetchError,
+        /// Whether an order that is about disks was taken before.
+        disks_touched: bool,
     },
     /// An order is for another machine, and nothing was done to this one.
     #[error("{}", not_for(ordered, own))]
@@ -74,6 +76,29 @@ pub enum WorkError {
         /// This one.
         own: MachineUuid,
     },
+}
+
+impl WorkError {
+    /// How a machine goes down that nobody tells any more what to do.
+    ///
+    /// One that starts anew may be told to start something else. But what it was to be started with once is used up by now,
+    /// and on its disks may be half of something, or what was to be wiped: then it stays off, and is begun anew from there.
+    #[must_use]
+    pub const fn down(&self) -> Down {
+        match self {
+            Self::Lost { disks_touched: true, .. } => Down::PowerOff,
+            Self::Lost { disks_touched: false, .. } | Self::AnotherMachine { .. } => Down::Reboot,
+        }
+    }
+
+    fn after(self, past: &Past) -> Self {
+        match self {
+            Self::Lost { longest, last, disks_touched } => {
+                Self::Lost { longest, last, disks_touched: disks_touched || past.disks_touched }
+            }
+            another @ Self::AnotherMachine { .. } => another,
+        }
+    }
 }
 
 fn not_for(ordered: &MachineUuid, own: &MachineUuid) -> String {
@@ -101,6 +126,31 @@ struct Finished {
     state: State,
 }
 
+/// An order that something broke off which may pass.
+struct BrokenOff {
+    id: String,
+    /// When that happened first.
+    since: Instant,
+}
+
+/// What was before the next order.
+#[derive(Default)]
+struct Past {
+    finished: Option<Finished>,
+    broken_off: Option<BrokenOff>,
+    /// Whether disks may not be any more what they were.
+    disks_touched: bool,
+}
+
+impl Past {
+    /// Whether an order that was broken off just now is begun anew: not for ever.
+    fn begins_anew(&mut self, id: &str, longest: Duration) -> bool {
+        let before = self.broken_off.take().filter(|before| before.id == id);
+        let now = || BrokenOff { id: id.to_owned(), since: Instant::now() };
+        self.broken_off.insert(before.unwrap_or_else(now)).since.elapsed() < longest
+    }
+}
+
 /// What is on the screen.
 #[derive(Default)]
 struct Seen {
@@ -114,7 +164,11 @@ impl Work<'_> {
     /// # Errors
     /// The server was away for too long, or takes this machine for another one.
     pub fn carry_on(&self) -> Result<Down, WorkError> {
-        let mut finished: Option<Finished> = None;
+        let mut past = Past::default();
+        self.carry_on_after(&mut past).map_err(|error| error.after(&past))
+    }
+
+    fn carry_on_after(&self, past: &mut Past) -> Result<Down, WorkError> {
         loop {
             let order = match self.persistently(|| self.server.order())? {
                 Asked::Nothing => {
@@ -123,11 +177,11 @@ impl Work<'_> {
                 }
                 Asked::Order(order) => order,
                 Asked::Unknown { id, why } => {
-                    finished = Some(self.not_understood(id, &why)?);
+                    past.finished = Some(self.not_understood(id, &why)?);
                     continue;
                 }
             };
-            match &finished {
+            match &past.finished {
                 // The server has forgotten that it was told, or another one answers that was not. Nothing is done twice.
                 Some(done) if done.id == order.id => {
                     self.tell_end(&done.id, &done.state)?;
@@ -135,7 +189,7 @@ impl Work<'_> {
                 }
                 Some(_) | None => {
                     self.is_for_this_machine(&order)?;
-                    if let Some(down) = self.take(&order, &mut finished)? {
+                    if let Some(down) = self.take(&order, past)? {
                         return Ok(down);
                     }
                 }
@@ -161,17 +215,33 @@ impl Work<'_> {
     }
 
     /// Carries an order out. What comes of it is how the machine goes down, if it is told to.
-    fn take(&self, order: &Order, finished: &mut Option<Finished>) -> Result<Option<Down>, WorkError> {
-        let (state, down) = match &order.task {
-            Task::Reboot => (State::Done(Outcome::GoingDown), Some(Down::Reboot)),
-            Task::PowerOff => (State::Done(Outcome::GoingDown), Some(Down::PowerOff)),
+    ///
+    /// An order that failed is over, and a person has to see to it: what only a server's absence has broken off is not
+    /// told as failed, but asked for again. A disk that was written to in part looks as if nothing was on it until all is.
+    fn take(&self, order: &Order, past: &mut Past) -> Result<Option<Down>, WorkError> {
+        past.disks_touched |= is_about_disks(&order.task);
+        let (result, down) = match &order.task {
+            Task::Reboot => (Ok(Outcome::GoingDown), Some(Down::Reboot)),
+            Task::PowerOff => (Ok(Outcome::GoingDown), Some(Down::PowerOff)),
             Task::Inspect => (self.reported(order, "inspecting"), None),
             Task::Clean(_) => (self.reported(order, "cleaning"), None),
             Task::Install(_) => (self.reported(order, "installing"), None),
         };
+        let state = match result {
+            Ok(outcome) => State::Done(outcome),
+            Err(problem) if problem.passes && past.begins_anew(&order.id, self.pauses.longest) => {
+                self.journal.say(&format!("order {}: broken off, to be begun anew: {problem}", order.id));
+                std::thread::sleep(self.pauses.after_refusal);
+                return Ok(None);
+            }
+            Err(problem) => {
+                self.journal.say(&format!("order {}: failed: {problem}", order.id));
+                State::Failed(problem.into())
+            }
+        };
         // Also what nobody wants any more: the server knows by it that the disks are left alone now.
         let told = self.tell_end(&order.id, &state)?;
-        *finished = Some(Finished { id: order.id.clone(), state });
+        past.finished = Some(Finished { id: order.id.clone(), state });
         match told {
             Told::Taken => Ok(down),
             Told::Unwanted => {
@@ -193,7 +263,7 @@ impl Work<'_> {
     }
 
     /// Does it, while the server is told how far it is.
-    fn reported(&self, order: &Order, step: &str) -> State {
+    fn reported(&self, order: &Order, step: &str) -> Result<Outcome, Problem> {
         self.journal.say(&format!("order {}: {step}", order.id));
         let notes = Notes::new(self.journal, step);
         let result = std::thread::scope(|scope| {
@@ -211,16 +281,11 @@ impl Work<'_> {
         if let Some(most) = most_used(Path::new(STATUS)) {
             self.journal.say(&format!("the agent has used at most {most} MB of memory"));
         }
-        match result {
-            Ok(outcome) => {
-                self.journal.say(&format!("order {}: done", order.id));
-                State::Done(outcome)
-            }
-            Err(problem) => {
-                self.journal.say(&format!("order {}: failed: {problem}", order.id));
-                State::Failed(problem.into())
-            }
+        if result.is_ok() {
+            self.journal.say(&format!("order {}: done", order.id));
         }
+        // What nobody wants is over, and the server hears that it is.
+        result.map_err(|problem| if notes.is_unwanted() { problem.that_passes(false) } else { problem })
     }
 
     fn perform(&self, task: &Task, notes: &Notes<'_>) -> Result<Outcome, Problem> {
@@ -313,7 +378,7 @@ impl Work<'_> {
                 Err(error) => error,
             };
             if since.elapsed() >= self.pauses.longest {
-                return Err(WorkError::Lost { longest: self.pauses.longest, last });
+                return Err(WorkError::Lost { longest: self.pauses.longest, last, disks_touched: false });
             }
             let text = last.to_string();
             if text != said {
@@ -322,6 +387,13 @@ impl Work<'_> {
             }
             std::thread::sleep(self.pauses.after_refusal);
         }
+    }
+}
+
+const fn is_about_disks(task: &Task) -> bool {
+    match task {
+        Task::Clean(_) | Task::Install(_) => true,
+        Task::Inspect | Task::Reboot | Task::PowerOff => false,
     }
 }
 

@@ -16,6 +16,9 @@ use crate::telling::Telling;
 const OWN: &str = "4c4c4544-0035-3410-8050-c6c04f314733";
 const SOON: Duration = Duration::from_millis(1);
 
+/// No test takes so long.
+const LONG: Duration = Duration::from_secs(3600);
+
 fn pauses() -> Pauses {
     Pauses {
         between_orders: SOON,
@@ -67,9 +70,13 @@ impl Desk {
     }
 
     fn carry_on(&self, works: &dyn Works) -> Result<Down, WorkError> {
+        self.carry_on_with(pauses(), works)
+    }
+
+    fn carry_on_with(&self, pauses: Pauses, works: &dyn Works) -> Result<Down, WorkError> {
         let server = Server::connect(self.loopback.url("http"), None, limits()).unwrap();
         let journal = Journal::new(Box::new(std::io::sink()), "");
-        Work { server: &server, works, journal: &journal, pauses: pauses() }.carry_on()
+        Work { server: &server, works, journal: &journal, pauses }.carry_on()
     }
 
     /// The reports, without those that say only that it goes on.
@@ -253,6 +260,33 @@ fn a_server_that_does_not_know_the_machine_is_left_in_the_end() {
     assert!(!error.to_string().contains("secret"), "{error}");
 }
 
+#[test]
+fn a_machine_that_nobody_answers_stays_off_where_something_was_done_to_its_disks() {
+    for (task, disks_touched, expected) in [
+        (Task::Inspect, false, Down::Reboot),
+        (Task::Clean(Clean { how: Thoroughness::Metadata }), true, Down::PowerOff),
+        (install(), true, Down::PowerOff),
+    ] {
+        let gone = |report: &Report| !matches!(report.state, State::Running(_)) && report.order == "2";
+        let hearing: Hearing = Box::new(move |report| if gone(report) { 404 } else { 200 });
+        let desk = Desk::new(vec![order("1", task), order("2", Task::Inspect)], hearing);
+        let error = desk.carry_on(&Played::default()).unwrap_err();
+        assert!(
+            matches!(error, WorkError::Lost { disks_touched: told, .. } if told == disks_touched),
+            "{error}"
+        );
+        assert_eq!(error.down(), expected, "{error}");
+    }
+    // How the order itself ended could not be told any more.
+    let hearing: Hearing =
+        Box::new(|report| if matches!(report.state, State::Running(_)) { 200 } else { 404 });
+    let error = Desk::new(vec![order("1", install())], hearing).carry_on(&Played::default()).unwrap_err();
+    assert_eq!(error.down(), Down::PowerOff, "{error}");
+    let own = MachineUuid::real(OWN).unwrap();
+    let another = WorkError::AnotherMachine { ordered: own, own };
+    assert_eq!(another.after(&Past { disks_touched: true, ..Past::default() }).down(), Down::Reboot);
+}
+
 /// Work that goes on until nobody wants it.
 struct Endless;
 
@@ -362,5 +396,96 @@ fn what_the_server_does_not_know_of_for_long_is_left_and_not_what_it_knows_of_ag
         let (_, end) = desk.ends().remove(0);
         let State::Failed(failure) = end else { panic!("{end:?}") };
         assert_eq!(failure.message, expected, "{first}, then {others}");
+    }
+}
+
+/// Work that a server's absence breaks off so often, and then is done. Who wants nothing any more is told so meanwhile.
+struct Interrupted {
+    left: Mutex<u32>,
+    until_unwanted: bool,
+}
+
+impl Works for Interrupted {
+    fn uuid(&self) -> Option<String> {
+        None
+    }
+
+    fn inspect(&self, _: &dyn Telling) -> Result<Inventory, Problem> {
+        panic!("nobody asked")
+    }
+
+    fn clean(&self, _: Thoroughness, _: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem> {
+        panic!("nobody asked")
+    }
+
+    fn install(&self, _: &Install, _: &dyn Fetch, telling: &dyn Telling) -> Result<Installed, Problem> {
+        while self.until_unwanted && !telling.is_unwanted() {
+            std::thread::yield_now();
+        }
+        let mut left = self.left.lock().unwrap();
+        if *left > 0 {
+            *left -= 1;
+            return Err(Problem::new("fetching", "the server is away").that_passes(true));
+        }
+        Ok(Installed {
+            disk: "/dev/sda".into(),
+            serial_number: None,
+            written: 7,
+            verified: false,
+            boot_entry: None,
+        })
+    }
+}
+
+#[test]
+fn what_a_passing_outage_broke_off_is_begun_anew_and_not_for_ever() {
+    let longer = Pauses { longest: LONG, ..pauses() };
+    let (done, failed) = ("done", "failed");
+    for (breaks, pauses, unwanted, ids, expected) in [
+        (0, longer, false, &["1", "1", "1"], vec![("1", done), ("1", done), ("1", done)]),
+        // Nothing is told of the first two tries.
+        (2, longer, false, &["1", "1", "1"], vec![("1", done)]),
+        (1, longer, false, &["1", "2", "2"], vec![("2", done), ("2", done)]),
+        (3, longer, false, &["1", "1", "1"], vec![]),
+        // It was tried for long enough.
+        (1, pauses(), false, &["1", "1", "1"], vec![("1", failed), ("1", failed), ("1", failed)]),
+        // The server is told of what it does not want.
+        (1, longer, true, &["1", "1", "1"], vec![("1", failed), ("1", failed), ("1", failed)]),
+    ] {
+        let orders = ids.iter().map(|id| order(id, install())).chain([order("9", Task::PowerOff)]);
+        let hearing: Hearing = if unwanted {
+            Box::new(|report| if report.order == "1" { 410 } else { 200 })
+        } else {
+            takes_all()
+        };
+        let desk = Desk::new(orders.collect(), hearing);
+        let works = Interrupted { left: Mutex::new(breaks), until_unwanted: unwanted };
+        assert_eq!(desk.carry_on_with(pauses, &works), Ok(Down::PowerOff));
+        let ends: Vec<(String, &str)> = desk
+            .ends()
+            .into_iter()
+            .filter(|(id, _)| id != "9")
+            .map(|(id, state)| (id, if matches!(state, State::Done(_)) { done } else { failed }))
+            .collect();
+        let expected: Vec<(String, &str)> =
+            expected.into_iter().map(|(id, end)| (id.to_owned(), end)).collect();
+        assert_eq!(ends, expected, "{breaks} {ids:?} {unwanted}");
+        let told = desk.told.lock().unwrap();
+        let anew =
+            told.iter().flat_map(|report| &report.log).filter(|line| line.contains("begun anew")).count();
+        let begun_anew = if pauses.longest == LONG && !unwanted { breaks as usize } else { 0 };
+        assert_eq!(anew, begun_anew, "each is said once");
+    }
+}
+
+#[test]
+fn an_order_that_is_broken_off_again_has_as_long_as_it_had() {
+    let mut past = Past::default();
+    assert!(past.begins_anew("1", LONG));
+    past.broken_off.as_mut().unwrap().since -= Duration::from_secs(100);
+    for (id, longest, expected) in
+        [("1", 101, true), ("1", 100, false), ("1", 0, false), ("2", 100, true), ("2", 0, false)]
+    {
+        assert_eq!(past.begins_anew(id, Duration::from_secs(longest)), expected, "{id} {longest}");
     }
 }

@@ -42,6 +42,43 @@ fn namespaces_of_one_disk_are_wiped_one_after_the_other() {
     assert_eq!(together, expected);
 }
 
+#[test]
+fn paths_to_the_same_disk_are_wiped_one_after_the_other() {
+    for (names, expected) in [
+        (
+            vec![("/dev/sda", "0x5"), ("/dev/sdb", "0x6"), ("/dev/sdc", "0x5"), ("/dev/sdd", "")],
+            vec![vec!["/dev/sdd"], vec!["/dev/sdb"], vec!["/dev/sda", "/dev/sdc"]],
+        ),
+        // What says no name is not the same as another that says none.
+        (vec![("/dev/sda", ""), ("/dev/sdb", "")], vec![vec!["/dev/sdb"], vec!["/dev/sda"]]),
+        // Both at once: a second path, and another namespace of each.
+        (
+            vec![
+                ("/dev/nvme0n1", "eui.1"),
+                ("/dev/nvme0n2", "eui.2"),
+                ("/dev/nvme1n2", "eui.2"),
+                ("/dev/nvme2n1", "eui.3"),
+            ],
+            vec![vec!["/dev/nvme2n1"], vec!["/dev/nvme0n1", "/dev/nvme0n2", "/dev/nvme1n2"]],
+        ),
+        (
+            vec![("/dev/nvme0n1", "eui.1"), ("/dev/nvme1n1", "eui.2"), ("/dev/nvme1n2", "eui.1")],
+            vec![vec!["/dev/nvme0n1", "/dev/nvme1n1", "/dev/nvme1n2"]],
+        ),
+    ] {
+        let named = |(path, wwn): &(&str, &str)| {
+            let wwn = Some((*wwn).to_owned()).filter(|wwn| !wwn.is_empty());
+            Disk { wwn, ..disk(path, MIB) }
+        };
+        let disks: Vec<Disk> = names.iter().map(named).collect();
+        let together: Vec<Vec<&str>> = groups(&disks)
+            .iter()
+            .map(|group| group.iter().map(|(_, disk)| disk.path.as_str()).collect())
+            .collect();
+        assert_eq!(together, expected, "{names:?}");
+    }
+}
+
 /// Opens a disk only when as many as may be wiped at once are to be opened.
 struct Crowd {
     all_there: Barrier,

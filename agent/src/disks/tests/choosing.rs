@@ -3,7 +3,7 @@ use beskar7_agent_protocol::{
     order::DiskHints,
 };
 
-use crate::disks::choose;
+use crate::disks::{check_unknown_size, choose};
 
 const GB: u64 = 1_000_000_000;
 
@@ -56,6 +56,36 @@ fn the_smallest_disk_that_fits_is_taken() {
         let disks = machine();
         assert_eq!(choose(&disks, &hints, least).unwrap().path, expected, "{hints:?}");
     }
+}
+
+#[test]
+fn an_image_of_unknown_size_goes_to_no_disk_that_is_only_the_smallest() {
+    let all = machine();
+    let text = |text: &str| Some(text.to_owned());
+    let whole = |hints| (&all[..], hints);
+    for ((disks, hints), expected) in [
+        (whole(hints()), false),
+        (whole(DiskHints { rotational: Some(false), ..hints() }), false),
+        // The others are none that fit, or as large.
+        (whole(DiskHints { rotational: Some(true), ..hints() }), true),
+        (whole(DiskHints { vendor: text("ata"), ..hints() }), true),
+        ((&all[1..4], hints()), true),
+        ((&all[..1], hints()), true),
+        ((&all[..0], hints()), true),
+        // Somebody has said it.
+        (whole(DiskHints { min_size_gigabytes: Some(10), ..hints() }), true),
+        (whole(DiskHints { device_name: text("/dev/sda"), ..hints() }), true),
+        (whole(DiskHints { serial_number: text("absent"), ..hints() }), true),
+        (whole(DiskHints { wwn: text("0x1"), ..hints() }), true),
+        (whole(DiskHints { hctl: text("1:0:0:0"), ..hints() }), true),
+    ] {
+        assert_eq!(check_unknown_size(disks, &hints).is_ok(), expected, "{hints:?} {}", disks.len());
+    }
+    let message = check_unknown_size(&all, &hints()).unwrap_err().message;
+    for part in ["/dev/sda (4000 GB), /dev/sdd (480 GB)", "rootDeviceHints", "minSizeGigabytes"] {
+        assert!(message.contains(part), "{message}");
+    }
+    assert!(!message.contains("sdb"), "it can't be written: {message}");
 }
 
 #[test]

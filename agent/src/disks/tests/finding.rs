@@ -207,8 +207,44 @@ fn what_is_no_disk_of_the_machine_is_left_out() {
         tree.disk(&format!("platform/{name}/block/{name}"), &format!("../../../{name}"), &attributes);
     }
     assert_eq!(all(tree.root()).unwrap(), []);
+    let said = [
+        "/dev/sdx is left alone: it can be taken out, like a stick or what a BMC presents",
+        "/dev/sdy is left alone: it has no size: it holds no medium, or does not work",
+    ];
+    assert_eq!(left_alone(tree.root()).unwrap(), said, "what never is a disk of a machine is not spoken of");
     tree.disk("platform/mmc/block/mmcblk0", "../../../mmc", &[]);
     assert_eq!(only(&tree).path, "/dev/mmcblk0");
+}
+
+#[test]
+fn a_sata_disk_in_a_port_for_hot_plugging_is_the_machines_and_a_stick_is_not() {
+    let usb = "pci0000:00/0000:00:14.0/usb1/1-1/1-1:1.0/host9/target9:0:0/9:0:0:0";
+    // A driver's name is no bus.
+    let named = "pci0000:00/usbless/0000:00:1f.2/ata2/host1/target1:0:0/1:0:0:0";
+    for (device, vendor, removable, stays) in [
+        (AHCI, "ATA     \n", "0", true),
+        (AHCI, "ATA     \n", "1", true),
+        (SAS, "ATA     \n", "1", true),
+        (named, "ATA     \n", "1", true),
+        (AHCI, "IOMEGA  \n", "1", false),
+        (RAID, "DELL    \n", "1", false),
+        (RAID, "", "1", false),
+        (RAID, "DELL    \n", "0", true),
+        // Some boxes say of what is in them what it says of itself.
+        (usb, "ATA     \n", "1", false),
+        (usb, "AMI     \n", "1", false),
+        (usb, "AMI     \n", "0", true),
+    ] {
+        let tree = Tree::new();
+        scsi(&tree, device, "sdb", &[("removable", removable)]);
+        tree.file(&format!("sys/devices/{device}/vendor"), vendor);
+        let found: Vec<String> = all(tree.root()).unwrap().into_iter().map(|disk| disk.path).collect();
+        let line = "/dev/sdb is left alone: it can be taken out, like a stick or what a BMC presents";
+        let (expected, said) =
+            if stays { (vec!["/dev/sdb"], vec![]) } else { (vec![], vec![line.to_owned()]) };
+        assert_eq!(found, expected, "{device} {vendor} {removable}");
+        assert_eq!(left_alone(tree.root()), Ok(said), "{device} {vendor} {removable}");
+    }
 }
 
 /// What the kernel shows of a disk behind a network, one kind after the other.

@@ -8,7 +8,10 @@ use std::{
 use ring::digest::{Context, SHA256, digest};
 
 use super::damaged;
-use crate::{fetching::Fetch, telling::Problem};
+use crate::{
+    fetching::{Fetch, passes},
+    telling::Problem,
+};
 
 /// Bytes that are read and verified together, at least.
 const PIECE: usize = 256 << 10;
@@ -18,8 +21,13 @@ const KEPT: usize = 4 << 20;
 const LEAST_KEPT: usize = 3;
 /// Bytes that are read over rather than asking for what is behind them.
 const SKIPPED: usize = 4 << 20;
-/// Digests of one file: 4 MiB of memory.
-const MOST_DIGESTS: u64 = 1 << 18;
+/// Bytes of the largest pieces: some of them are kept, and pieces that go on growing with a file would need more memory than
+/// their digests save.
+const LARGEST_PIECE: usize = 4 << 20;
+/// So many digests, which are 4 MiB of memory, before pieces are made larger.
+const USUAL_DIGESTS: u64 = 1 << 18;
+/// Digests of one file: 16 MiB of memory, for 4 TiB in the largest pieces.
+const MOST_DIGESTS: u64 = 1 << 20;
 
 type ShortDigest = [u8; 16];
 
@@ -41,18 +49,30 @@ pub struct Digesting {
 
 impl Digesting {
     /// Of a file of so many bytes, as far as that is known.
-    #[must_use]
-    pub fn new(total: Option<u64>) -> Self {
-        let mut piece = PIECE;
-        while total.is_some_and(|total| total.div_ceil(piece as u64) > MOST_DIGESTS) {
-            piece = piece.saturating_mul(2);
+    ///
+    /// # Errors
+    /// It is larger than what there can be digests of.
+    pub fn new(total: Option<u64>) -> Result<Self, Problem> {
+        // Where it is not known, it may be large.
+        let (mut piece, total) = total.map_or((LARGEST_PIECE, 0), |total| (PIECE, total));
+        while piece < LARGEST_PIECE && total.div_ceil(piece as u64) > USUAL_DIGESTS {
+            piece *= 2;
         }
-        Self { digests: Digests { piece, done: Vec::new() }, begun: (Context::new(&SHA256), 0) }
+        if total.div_ceil(piece as u64) > MOST_DIGESTS {
+            return Err(too_large());
+        }
+        Ok(Self { digests: Digests { piece, done: Vec::new() }, begun: (Context::new(&SHA256), 0) })
     }
 
     /// Goes on with the next bytes of the file.
-    pub fn update(&mut self, mut bytes: &[u8]) {
+    ///
+    /// # Errors
+    /// It turns out to be larger than what there can be digests of.
+    pub fn update(&mut self, mut bytes: &[u8]) -> Result<(), Problem> {
         while !bytes.is_empty() {
+            if self.digests.done.len() as u64 >= MOST_DIGESTS {
+                return Err(too_large());
+            }
             let (digest, length) = &mut self.begun;
             let (now, later) = bytes.split_at(bytes.len().min(self.digests.piece - *length));
             digest.update(now);
@@ -62,6 +82,7 @@ impl Digesting {
             }
             bytes = later;
         }
+        Ok(())
     }
 
     /// The file has ended.
@@ -89,6 +110,15 @@ impl Digests {
             "the image is not the one any more that was verified before: it was changed where it is served";
         Err(Problem::new("fetching", why))
     }
+}
+
+fn too_large() -> Problem {
+    let most = (LARGEST_PIECE as u64 * MOST_DIGESTS) >> 40;
+    let why = format!(
+        "the file of a qcow2 image that has a checksum may have at most {most} TiB, and this one has more: give it as a raw \
+         image, which may be packed"
+    );
+    Problem::new("verifying", why)
 }
 
 fn short(digest: &[u8]) -> ShortDigest {
@@ -171,7 +201,7 @@ impl<'a> ImageFile<'a> {
                 .map_or_else(|| Vec::with_capacity(self.size), |(_, bytes)| bytes);
             bytes.clear();
             let read = body.by_ref().take(self.size as u64).read_to_end(&mut bytes);
-            read.map_err(|error| damaged(&error.to_string()))?;
+            read.map_err(|error| damaged(&error.to_string()).that_passes(passes(&error)))?;
             if let Some(digests) = &self.digests {
                 digests.check(next, &bytes)?;
             }
@@ -188,7 +218,8 @@ impl<'a> ImageFile<'a> {
             return Ok(Box::new(io::empty()));
         }
         let opened = self.fetch.open(self.path, from);
-        let opened = opened.map_err(|error| Problem::new("fetching", error.to_string()))?;
+        let opened = opened
+            .map_err(|error| Problem::new("fetching", error.to_string()).that_passes(error.passes()))?;
         self.total = opened.total;
         Ok(opened.body)
     }
@@ -199,19 +230,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_digests_of_the_largest_image_have_room_in_a_small_machine() {
-        for (total, piece) in [
-            (None, PIECE),
-            (Some(0), PIECE),
-            (Some(64 << 30), PIECE),
-            (Some((64 << 30) + 1), 2 * PIECE),
-            (Some(1 << 40), 4 << 20),
-            (Some(16 << 40), 64 << 20),
+    fn digests_and_pieces_of_the_largest_image_have_room_in_a_small_machine() {
+        const MIB: usize = 1 << 20;
+        for (total, piece, most) in [
+            (None, 4 * MIB, 0),
+            (Some(0), PIECE, 0),
+            (Some(64 << 30), PIECE, 4),
+            (Some((64 << 30) + 1), 2 * PIECE, 4),
+            (Some(1 << 40), 4 * MIB, 4),
+            (Some((1 << 40) + 1), 4 * MIB, 5),
+            (Some(4 << 40), 4 * MIB, 16),
         ] {
-            let digests = Digesting::new(total).complete();
+            let digests = Digesting::new(total).unwrap().complete();
             assert_eq!(digests.piece, piece, "{total:?}");
             let bytes = total.unwrap_or(0).div_ceil(digests.piece as u64) * size_of::<ShortDigest>() as u64;
-            assert!(bytes <= 4 << 20, "{total:?}: {bytes} bytes");
+            assert!(bytes <= most << 20, "{total:?}: {bytes} bytes");
         }
+    }
+
+    #[test]
+    fn a_file_that_is_larger_is_refused_before_it_is_read_or_when_it_turns_out_to_be() {
+        for total in [(4 << 40) + 1, u64::MAX] {
+            let why = Digesting::new(Some(total)).map(|_| ()).unwrap_err().message;
+            assert!(why.contains("4 TiB") && why.contains("raw"), "{why}");
+        }
+        let mut digesting = Digesting::new(None).unwrap();
+        digesting.digests.done = vec![ShortDigest::default(); (1 << 20) - 1];
+        digesting.update(&vec![0; LARGEST_PIECE]).unwrap();
+        assert!(digesting.update(&[]).is_ok());
+        assert!(digesting.update(&[1]).unwrap_err().message.contains("raw"));
     }
 }

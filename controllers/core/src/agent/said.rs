@@ -30,10 +30,9 @@ const LONGEST_MESSAGE: usize = 1024;
 /// something is slow.
 const STANDS: Duration = Duration::from_secs(30 * 60);
 /// A disk that erases itself says nothing, or little, until it is done. Large ones tell that it takes them more than a
-/// day, and their agent gives up such a one by itself after twice what it told.
+/// day, and their agent gives up such a one by itself after twice what it told. Of several disks that are wiped at once the
+/// agent tells what it heard last: one that was done long ago may stand for one that erases itself.
 const ERASES_ITSELF: Duration = Duration::from_secs(72 * 60 * 60);
-/// What the agent calls the step in which an NVMe disk tells how far it is with erasing itself. Some do so in few parts.
-const SANITIZING: &str = "erasing";
 
 /// What the agent said last.
 #[derive(Serialize, Deserialize, Debug, Clone, PartialEq, Eq)]
@@ -229,19 +228,7 @@ impl Said {
     pub fn stuck_since(&self, work: Work, now: Timestamp) -> Option<Timestamp> {
         let since = Timestamp::from_second(self.since?).ok().filter(|_| self.state == Stage::Running)?;
         let stands = Duration::try_from(now.duration_since(since)).ok()?;
-        (stands >= self.may_stand_for(work)).then_some(since)
-    }
-
-    /// For how long it may come no further.
-    #[must_use]
-    pub fn may_stand_for(&self, work: Work) -> Duration {
-        let erases_itself = self.done.is_none() || self.step.as_deref() == Some(SANITIZING);
-        match work {
-            Work::Clean(Thoroughness::Full) if erases_itself => ERASES_ITSELF,
-            Work::Clean(Thoroughness::Full | Thoroughness::Metadata) | Work::Install | Work::Inspect => {
-                STANDS
-            }
-        }
+        (stands >= may_stand_for(work)).then_some(since)
     }
 
     /// As it stands on its host.
@@ -253,6 +240,14 @@ impl Said {
     fn percent(&self) -> Option<u64> {
         let (done, total) = (u128::from(self.done?), u128::from(self.total.filter(|total| *total > 0)?));
         u64::try_from(done.saturating_mul(100) / total).ok().map(|percent| percent.min(100))
+    }
+}
+
+/// For how long who does this may come no further.
+const fn may_stand_for(work: Work) -> Duration {
+    match work {
+        Work::Clean(Thoroughness::Full) => ERASES_ITSELF,
+        Work::Clean(Thoroughness::Metadata) | Work::Install | Work::Inspect => STANDS,
     }
 }
 
@@ -405,9 +400,10 @@ mod tests {
             (Work::Install, "fetching", None, half_an_hour),
             (Work::Inspect, "inspecting", None, half_an_hour),
             (metadata, "wiping signatures", None, half_an_hour),
-            (full, "overwriting", Some(5), half_an_hour),
-            (full, "discarding", Some(5), half_an_hour),
-            // Such a disk has a limit of its own.
+            (metadata, "erasing", None, half_an_hour),
+            // Behind these may be another disk that says nothing.
+            (full, "overwriting", Some(5), days),
+            (full, "discarding", Some(5), days),
             (full, "ATA secure erase", None, days),
             (full, "NVMe format", None, days),
             (full, "erasing", Some(5), days),
