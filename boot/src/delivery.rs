@@ -169,6 +169,15 @@ pub enum MediumName<'a> {
 
 /// Who knows what there is for a capability.
 pub trait Desk: Send + Sync + 'static {
+    /// Whether this is the capability of somebody who may ask for a configuration: who only guesses takes no room in memory
+    /// from those.
+    ///
+    /// # Errors
+    /// It is not, or that can't be told yet.
+    fn may_ask(&self, _: &Capability) -> Result<(), Refusal> {
+        Ok(())
+    }
+
     /// The configuration, for who may read it now.
     fn configuration<'a>(
         &'a self,

@@ -14,6 +14,7 @@ use axum::{
     routing::get,
 };
 use bytes::Bytes;
+use tokio::sync::Semaphore;
 
 use super::{
     Configuration, Counted, Desk, Learned, Medium, MediumName, Refusal, Telling, agent,
@@ -26,15 +27,20 @@ use crate::{capability::Capability, form, ranges, source::digest};
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 const ISO: &str = "application/octet-stream";
 const EFI: &str = "application/efi";
+/// So many configurations are in memory at once, from before they are read until it is written down that they were. When a
+/// whole site boots, the others wait without theirs, in the order in which they came. Writing down takes some seconds at
+/// most, also where it fails.
+const MOST_READ: usize = 64;
 
 struct Counter {
     desk: Arc<dyn Desk>,
     wrong: Wrong,
+    room: Semaphore,
 }
 
 /// Everything that is served: what the desk has, and whether the server is there at all.
 pub fn router(desk: Arc<dyn Desk>) -> Router {
-    let counter = Arc::new(Counter { desk, wrong: Wrong::new() });
+    let counter = Arc::new(Counter { desk, wrong: Wrong::new(), room: Semaphore::new(MOST_READ) });
     Router::new().route("/healthz", get(async || "ok\n")).fallback(answer).with_state(counter)
 }
 
@@ -114,13 +120,23 @@ impl Counter {
     }
 
     async fn file(&self, capability: &Capability, file: File, method: &Method) -> Result<Response, Refusal> {
+        let is_read = *method == Method::GET && holds_user_data(file);
+        let _room = match is_read {
+            true => {
+                self.desk.may_ask(capability)?;
+                Some(self.room.acquire().await.map_err(|_closed| Refusal::NotNow)?)
+            }
+            // It is given away as soon as it is there.
+            false => None,
+        };
         let configuration = self.desk.configuration(capability).await?;
         let content = content(file, &configuration).map_err(|error| {
             tracing::error!(host = configuration.meta_data.host, %error, "a configuration can't be given out");
             Refusal::NotNow
         })?;
         let content = content.ok_or(Refusal::Nothing)?;
-        if *method == Method::GET && holds_user_data(file) {
+        drop(configuration);
+        if is_read {
             // From here on it boots from its disk: what it is given next may install it.
             self.desk.learned(capability, Learned::ConfigurationRead).await;
         }

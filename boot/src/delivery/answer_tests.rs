@@ -1,6 +1,13 @@
 //! Requests to a desk that has one claim.
 
-use std::{ops::Range, sync::Mutex};
+use std::{
+    ops::Range,
+    sync::{
+        Mutex, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use beskar7_agent_protocol::{
     order::{Order, Task},
@@ -370,5 +377,77 @@ async fn who_may_be_an_agent_is_not_sent_away_for_good() {
             let never = Body::from_stream(futures::stream::pending::<Result<Bytes, std::io::Error>>());
             assert_eq!(counterpart.say(&agents("report"), never).await, status, "it is not read");
         }
+    }
+}
+
+/// A desk where writing down takes for ever, until it is let go on.
+struct Slow {
+    reads: AtomicUsize,
+    written: Semaphore,
+    this: Weak<Slow>,
+}
+
+impl Slow {
+    fn mine(capability: &Capability) -> Result<(), Refusal> {
+        let found = *capability == self::capability(Purpose::Configuration, "c");
+        if found { Ok(()) } else { Err(Refusal::Nothing) }
+    }
+}
+
+impl Desk for Slow {
+    fn may_ask(&self, capability: &Capability) -> Result<(), Refusal> {
+        Self::mine(capability)
+    }
+
+    fn configuration<'a>(&'a self, _: &'a Capability) -> BoxFuture<'a, Result<Configuration, Refusal>> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async {
+            let one = OneClaim { open: true, knows_all: true, noted: Mutex::default(), orders: Mutex::default() };
+            one.configuration(&capability(Purpose::Configuration, "c")).await
+        })
+    }
+
+    fn medium<'a>(&'a self, _: &'a Capability, _: MediumName<'a>) -> BoxFuture<'a, Result<Medium, Refusal>> {
+        Box::pin(std::future::ready(Err(Refusal::Nothing)))
+    }
+
+    fn may_call_home(&self, _: &Capability) -> bool {
+        false
+    }
+
+    fn learned(&self, _: &Capability, _: Learned) -> BoxFuture<'static, ()> {
+        let this = self.this.upgrade().unwrap();
+        Box::pin(async move { this.written.acquire().await.unwrap().forget() })
+    }
+
+    fn counted(&self, _: Counted) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn not_more_configurations_are_read_than_can_be_written_down_soon() {
+    let desk = Arc::new_cyclic(|this| Slow {
+        reads: AtomicUsize::default(),
+        written: Semaphore::new(0),
+        this: this.clone(),
+    });
+    let router = router(desk.clone());
+    let ask = |claim: &str, name: &str| {
+        let uri = format!("/c/{}/{name}", capability(Purpose::Configuration, claim).in_url());
+        let request = Request::builder().uri(uri).body(Body::empty()).unwrap();
+        router.clone().oneshot(request)
+    };
+    let all: Vec<_> = (0..MOST_READ * 3).map(|_| tokio::spawn(ask("c", "user-data"))).collect();
+    // Time is paused: it goes on when everybody waits.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(desk.reads.load(Ordering::SeqCst), MOST_READ);
+    // What is not written down waits for nobody, nor does who only guesses.
+    assert_eq!(ask("c", "meta-data").await.unwrap().status(), 200);
+    assert_eq!(ask("foreign", "user-data").await.unwrap().status(), 404);
+    desk.written.add_permits(10);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(desk.reads.load(Ordering::SeqCst), MOST_READ + 10 + 1);
+    desk.written.add_permits(MOST_READ * 3);
+    for answer in all {
+        assert_eq!(answer.await.unwrap().unwrap().status(), 200);
     }
 }

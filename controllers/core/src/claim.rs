@@ -20,6 +20,7 @@ mod filter;
 mod instructions;
 mod intent;
 mod labels;
+pub mod moving;
 mod obstacle;
 #[cfg(test)]
 pub(crate) mod samples;

@@ -265,6 +265,10 @@ impl BootDesk {
 }
 
 impl Desk for BootDesk {
+    fn may_ask(&self, capability: &Capability) -> Result<(), Refusal> {
+        self.holder(capability, Purpose::Configuration).map(drop)
+    }
+
     fn configuration<'a>(
         &'a self,
         capability: &'a Capability,

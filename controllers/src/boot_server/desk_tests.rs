@@ -160,7 +160,9 @@ async fn who_guesses_takes_nobodys_turn() {
     for (purpose, claim) in [(Purpose::Configuration, "other"), (Purpose::PhoneHome, "c0")] {
         let refused = desk.configuration(&links.capability(purpose, claim)).await;
         assert_eq!(refused.map(|_| ()), Err(Refusal::Nothing));
+        assert_eq!(desk.may_ask(&links.capability(purpose, claim)), Err(Refusal::Nothing));
     }
+    assert_eq!(desk.may_ask(&links.capability(Purpose::Configuration, "c0")), Ok(()));
     drop(all);
     assert_eq!(load.most.load(Ordering::SeqCst), 0);
 }

@@ -3,6 +3,7 @@
 
 use std::{
     collections::HashMap,
+    ops::Deref,
     sync::{
         Arc, PoisonError, RwLock, RwLockReadGuard,
         atomic::{AtomicBool, Ordering},
@@ -21,12 +22,26 @@ use crate::{
     watch::{Cache, Key, key},
 };
 
-/// Whom a capability belongs to.
+/// A host, and the claim that it is held under.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Held {
+    pub(super) host: Key,
+    pub(super) claim: String,
+}
+
+/// Whom a capability belongs to. All of a claim's capabilities share its names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Holder {
     pub(super) purpose: Purpose,
-    pub(super) host: Key,
-    pub(super) claim: String,
+    held: Arc<Held>,
+}
+
+impl Deref for Holder {
+    type Target = Held;
+
+    fn deref(&self) -> &Held {
+        &self.held
+    }
 }
 
 /// All capabilities that are good for something; cheap to clone.
@@ -42,7 +57,7 @@ pub(super) struct Holders {
 #[derive(Default)]
 struct Known {
     holders: HashMap<Capability, Arc<Holder>>,
-    of_host: HashMap<Key, (String, [Capability; 4])>,
+    of_host: HashMap<Key, (Arc<Held>, [Capability; 4])>,
 }
 
 impl Holders {
@@ -82,7 +97,7 @@ impl Holders {
     fn saw(&self, key: &Key) {
         let host = self.hosts.get(key);
         let claim = host.as_deref().and_then(delivery::runs_for);
-        if self.read().of_host.get(key).map(|(known, _)| known.as_str()) == claim {
+        if self.read().of_host.get(key).map(|(known, _)| known.claim.as_str()) == claim {
             return;
         }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
@@ -96,11 +111,11 @@ impl Holders {
         }
         let Some(claim) = claim else { return };
         let all = Purpose::OF_HOSTS.map(|purpose| (purpose, self.links.capability(purpose, claim)));
+        let held = Arc::new(Held { host: key.clone(), claim: claim.to_owned() });
         for (purpose, capability) in all {
-            let holder = Holder { purpose, host: key.clone(), claim: claim.to_owned() };
-            known.holders.insert(capability, Arc::new(holder));
+            known.holders.insert(capability, Arc::new(Holder { purpose, held: held.clone() }));
         }
-        known.of_host.insert(key.clone(), (claim.to_owned(), all.map(|(_, capability)| capability)));
+        known.of_host.insert(key.clone(), (held, all.map(|(_, capability)| capability)));
     }
 }
 

@@ -1,7 +1,10 @@
 //! A kind that holds hosts, as the claim engine looks at it.
 
 use beskar7_api::{GROUP, PhysicalHost, VERSION, annotations};
-use beskar7_core::claim::{Consumer, Identity, Intent};
+use beskar7_core::claim::{
+    Consumer, Identity, Intent,
+    moving::{self, Block},
+};
 use kube::ResourceExt as _;
 
 use super::ConsumerId;
@@ -54,6 +57,12 @@ pub(crate) fn id<K: Claimant>(object: &K) -> ConsumerId {
 /// What an object intends, where that can be read.
 pub(crate) fn intent<K: Claimant>(object: &K) -> Option<Intent> {
     Intent::parse(object.annotations().get(annotations::CLAIM)?)
+}
+
+/// What becomes of the annotation that keeps an object from being moved, with this intent or none.
+pub(super) fn block<K: Claimant>(object: &K, intent: Option<&Intent>) -> Block {
+    let own = object.meta().namespace.as_deref().unwrap_or_default();
+    moving::block(own, intent, object.annotations().get(annotations::BLOCK_MOVE).map(String::as_str))
 }
 
 /// The host that an object's intent names.

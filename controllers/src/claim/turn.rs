@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use beskar7_api::{PhysicalHost, boot::Cleaning};
 use beskar7_core::{
-    claim::{self, Candidate, ClaimId, Instructions, Intent, Obstacle, Order, Step, Wait, Wanting, Why},
+    claim::{
+        self, Candidate, ClaimId, Instructions, Intent, Obstacle, Order, Step, Wait, Wanting, Why,
+        moving::Block,
+    },
     host::cleaning::demanded_by_policy,
     policy,
 };
@@ -12,7 +15,7 @@ use jiff::Timestamp;
 use kube::Resource as _;
 
 use super::{
-    claimant::{Claimant, consumer, id, intent},
+    claimant::{Claimant, block, consumer, id, intent},
     claims::Claims,
     error::ClaimError,
     view::{Found, View},
@@ -158,6 +161,11 @@ async fn turn<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<Turn<L::Kind
         Step::Look(order) => Ok(Turn::Reread(order)),
         Step::Bound => {
             look.claims().register.stops_waiting(&id(object.as_ref()));
+            // It has its host since before consumers were kept from being moved, or somebody took that off.
+            if block(object.as_ref(), intent(object.as_ref()).as_ref()) != Block::Leave {
+                let written = look.claims().writes.write_block(object.as_ref()).await?;
+                return Ok(Turn::again(view.with_object(written)));
+            }
             match more_cleaning(look, &view) {
                 Some(_) if !view.live => Ok(Turn::Reread(Order::HostThenConsumer)),
                 Some((host, cleaning)) => {

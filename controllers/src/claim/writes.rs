@@ -2,11 +2,15 @@
 
 use beskar7_api::{PhysicalHost, annotations, boot::Cleaning, physical_host::HostBoot};
 use beskar7_core::{
-    claim::{Candidate, ClaimId, Instructions, Intent, told_to_boot},
+    claim::{
+        Candidate, ClaimId, Instructions, Intent,
+        moving::{self, Block},
+        told_to_boot,
+    },
     host::{
         cleaning::{self, demanded_by_policy},
         hold::power_is_the_claims,
-        moving::{block, block_for},
+        moving::{block as block_host, block_for},
     },
 };
 use kube::{
@@ -16,7 +20,7 @@ use kube::{
 use serde_json::{Value, json};
 
 use super::{
-    claimant::{Claimant, consumer},
+    claimant::{Claimant, block, consumer, intent},
     error::{ClaimError, read, write},
 };
 use crate::{
@@ -85,7 +89,9 @@ impl Writes {
         object: &K,
         intent: &Intent,
     ) -> Result<Written<K>, ClaimError> {
-        let mut metadata = json!({ "annotations": { annotations::CLAIM: intent.to_string() } });
+        let mut annotations = json!({ annotations::CLAIM: intent.to_string() });
+        block_consumer(&mut annotations, object, Some(intent));
+        let mut metadata = json!({ "annotations": annotations });
         let all = object.finalizers();
         if object.meta().deletion_timestamp.is_none() && !all.iter().any(|name| name == K::FINALIZER) {
             let all: Vec<&str> = all.iter().map(String::as_str).chain([K::FINALIZER]).collect();
@@ -100,23 +106,34 @@ impl Writes {
         object: &K,
         intent: &Intent,
     ) -> Result<Written<K>, ClaimError> {
-        let annotations = json!({
+        let mut annotations = json!({
             annotations::CLAIM: intent.to_string(),
             annotations::PROVISIONED: null,
             annotations::RESTART: null,
         });
+        block_consumer(&mut annotations, object, Some(intent));
         self.merge(object, json!({ "metadata": { "annotations": annotations } })).await
     }
 
     /// The intent is dropped.
     pub(crate) async fn drop_intent<K: Claimant>(&self, object: &K) -> Result<Written<K>, ClaimError> {
-        self.merge(object, json!({ "metadata": { "annotations": { annotations::CLAIM: null } } })).await
+        let mut annotations = json!({ annotations::CLAIM: null });
+        block_consumer(&mut annotations, object, None);
+        self.merge(object, json!({ "metadata": { "annotations": annotations } })).await
+    }
+
+    /// `clusterctl move` is told whether it may take the consumer along, that holds its host since before it was told.
+    pub(crate) async fn write_block<K: Claimant>(&self, object: &K) -> Result<Written<K>, ClaimError> {
+        let mut annotations = json!({});
+        block_consumer(&mut annotations, object, intent(object).as_ref());
+        self.merge(object, json!({ "metadata": { "annotations": annotations } })).await
     }
 
     /// The intent and our finalizer are dropped: the consumer may go.
     pub(crate) async fn let_go<K: Claimant>(&self, object: &K) -> Result<Written<K>, ClaimError> {
         let rest: Vec<&String> = object.finalizers().iter().filter(|name| *name != K::FINALIZER).collect();
-        let annotations = json!({ annotations::CLAIM: null });
+        let mut annotations = json!({ annotations::CLAIM: null });
+        block_consumer(&mut annotations, object, None);
         self.merge(object, json!({ "metadata": { "annotations": annotations, "finalizers": rest } })).await
     }
 
@@ -203,7 +220,7 @@ impl Writes {
         if let Some(demanded) = more_cleaning(host, demanded) {
             add(&mut annotations, annotations::CLEANING, demanded);
         }
-        if let Some(why) = block(host) {
+        if let Some(why) = block_host(host) {
             add(&mut annotations, annotations::BLOCK_MOVE, json!(why));
         }
         let mut spec = json!({ "consumerRef": null, "bootIsoSource": null, "boot": null });
@@ -244,6 +261,15 @@ impl Writes {
         change: Value,
     ) -> Result<Written<K>, ClaimError> {
         merge(&self.client, object, change).await.map_err(write)
+    }
+}
+
+/// What is written into the annotation that keeps a consumer from being moved, with this intent or none.
+fn block_consumer<K: Claimant>(annotations: &mut Value, object: &K, intent: Option<&Intent>) {
+    match block(object, intent) {
+        Block::Write => add(annotations, annotations::BLOCK_MOVE, json!(moving::BLOCKED)),
+        Block::Remove => add(annotations, annotations::BLOCK_MOVE, Value::Null),
+        Block::Leave => {}
     }
 }
 

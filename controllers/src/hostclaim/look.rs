@@ -12,8 +12,8 @@ use beskar7_core::{
     claim::{Candidate, Instructions, Obstacle, Order, Wanting},
     host::{hold::Progress, restart::Restart},
     hostclaim::{
-        Part, Synced, asked, booted, instructions, names_configuration, on_hold, order, sources, wanting,
-        wants_another,
+        Part, Synced, asked, booted, instructions, names_configuration, on_hold, order, sources,
+        stays_on_hold, wanting, wants_another,
     },
     policy::{Tenure, Terms},
 };
@@ -59,6 +59,13 @@ impl<'a> Look<'a> {
     /// Whether a claim may have its host.
     pub(super) fn tenure(&self, host: &PhysicalHost) -> Tenure {
         self.context.caches.tenancy.tenure(host, &self.open)
+    }
+
+    /// Why a claim is to be left as it is, if it is.
+    pub(super) fn on_hold(&self, claim: &HostClaim) -> Option<String> {
+        on_hold(claim)?;
+        let host = claim::intended_host(claim).and_then(|intended| self.context.claims.hosts.get(&intended));
+        stays_on_hold(claim, host.as_deref().map(|host| (host, self.tenure(host))))
     }
 
     /// What became of its configuration.
@@ -178,7 +185,7 @@ impl Claiming for Look<'_> {
     }
 
     fn is_on_hold(&self, claim: &HostClaim) -> bool {
-        on_hold(claim).is_some()
+        Look::on_hold(self, claim).is_some()
     }
 
     fn wanting(&self, claim: &HostClaim) -> Wanting {
@@ -228,6 +235,10 @@ impl Claiming for Look<'_> {
         }
         if self.tenure(&host) == Tenure::Revoked {
             return claim::revoke(self, view).await;
+        }
+        // It is looked at only because its host seemed to be taken back.
+        if on_hold(&claim).is_some() {
+            return Ok(Turn::Quiet);
         }
         if wants_another(&claim, &host, self.context.delivery) {
             return claim::renew(self, view).await;

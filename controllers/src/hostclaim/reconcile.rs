@@ -6,7 +6,7 @@ use beskar7_api::{HostClaim, PhysicalHost, annotations};
 use beskar7_core::{
     delivery::Delivery,
     host::{belongings::belongs_to, errand::is_being_wiped},
-    hostclaim::{self, Course, Made, Synced, names_configuration, not_authorized, on_hold, wanting},
+    hostclaim::{self, Course, Made, Synced, names_configuration, not_authorized, wanting},
 };
 use kube::{Client, ResourceExt as _, api::ObjectMeta, runtime::controller::Action};
 
@@ -85,12 +85,12 @@ impl Context {
         if claim.annotations().contains_key(annotations::DELETE_FOR_MOVE) {
             return Ok(Action::await_change());
         }
-        if let Some(why) = on_hold(&claim) {
+        let open = self.caches.tenancy.open_to(&claim.namespace().unwrap_or_default());
+        let look = Look::new(self, open);
+        if let Some(why) = look.on_hold(&claim) {
             self.claims.register.stops_waiting(&id(claim.as_ref()));
             return self.say(&claim, &Course::Paused(&why), Action::await_change()).await;
         }
-        let open = self.caches.tenancy.open_to(&claim.namespace().unwrap_or_default());
-        let look = Look::new(self, open);
         match claim::steps(&look, claim).await? {
             Looked::Rest(view, rest) => self.rest(&look, &view, &rest).await,
             Looked::Quiet => Ok(Action::await_change()),

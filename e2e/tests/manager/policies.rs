@@ -5,14 +5,14 @@ use std::net::Ipv4Addr;
 
 use anyhow::{Result, ensure};
 use beskar7_api::boot::Cleaning;
-use beskar7_api::{HostDeployPolicy, HostState, annotations};
+use beskar7_api::{HostClaim, HostDeployPolicy, HostState, PhysicalHost, annotations};
 use beskar7_e2e::wait::{self, Seen};
 use kube::api::{DeleteParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::place::Place;
-use super::setup::{LIMIT, merge};
+use super::setup::{LIMIT, merge, state_of};
 use super::site::name;
 use super::tenant::{Tenant, open_to};
 
@@ -95,5 +95,51 @@ async fn a_policy_counts_its_hosts_and_those_that_are_held_under_it() -> Result<
     until_counted(&place, "other", 1, 0).await?;
     let paused = policies(&place).get("paused").await?;
     ensure!(paused.status.is_none(), "{:?}", paused.status);
+    place.leave().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_policy_that_takes_back_takes_from_a_claim_that_is_paused_too() -> Result<()> {
+    let place = Place::take("policies-revoke", Ipv4Addr::new(127, 75, 1, 1), 2, |_| json!({})).await?;
+    let tenant = Tenant::make(place.client(), "policies-revoke-tenant").await?;
+    for number in 0..2 {
+        place.until_state(number, HostState::Available).await?;
+    }
+    let releasing = json!({"hostclaimNamespaces": {}, "onRevoke": "Release"});
+    open_to(place.client(), place.namespace(), &releasing).await?;
+    let claims = ["active", "paused"];
+    let is_kept_here = |claim: &HostClaim| claim.annotations().contains_key(annotations::BLOCK_MOVE);
+    for claim in claims {
+        tenant.claim(claim, &json!({"hostSelector": {"inNamespace": place.namespace()}})).await?;
+        tenant.until_told(claim, "Association", "True", "HostAssociated").await?;
+        ensure!(is_kept_here(&tenant.claims().get(claim).await?), "its host would not move along");
+    }
+    tenant.patch("paused", &json!({"metadata": {"annotations": {annotations::PAUSED: ""}}})).await?;
+    tenant.until_told("paused", "Paused", "True", "Paused").await?;
+
+    let closed = json!({"hostclaimNamespaces": {"names": ["somebody-else"]}, "onRevoke": "Release"});
+    open_to(place.client(), place.namespace(), &closed).await?;
+    for number in 0..2 {
+        let is_free = |host: &PhysicalHost| {
+            let nobodys = host.spec.consumer_ref.is_none() && host.spec.claim_id.is_none();
+            nobodys && state_of(host) == Some(HostState::Available)
+        };
+        place.until_host(number, "given back", is_free).await?;
+    }
+    for claim in claims {
+        tenant.until_told(claim, "Association", "False", "NotAuthorized").await?;
+        let forgotten =
+            |claim: &HostClaim| !claim.annotations().contains_key(annotations::CLAIM) && !is_kept_here(claim);
+        tenant.until(claim, "without a host", forgotten).await?;
+    }
+
+    // Who is paused takes no other one.
+    tenant.until_told("paused", "Paused", "True", "Paused").await?;
+    open_to(place.client(), place.namespace(), &releasing).await?;
+    tenant.until_told("active", "Association", "True", "HostAssociated").await?;
+    let paused = tenant.claims().get("paused").await?;
+    ensure!(!paused.annotations().contains_key(annotations::CLAIM), "{:?}", paused.metadata);
+    tenant.patch("paused", &json!({"metadata": {"annotations": {annotations::PAUSED: null}}})).await?;
+    tenant.until_told("paused", "Association", "True", "HostAssociated").await?;
     place.leave().await
 }

@@ -76,6 +76,11 @@ fn is_the_tenants(host: &PhysicalHost) -> bool {
     reference.and_then(|reference| reference.namespace.as_deref()) == Some(TENANT)
 }
 
+/// Whether `clusterctl move` is to leave a machine where it is.
+fn is_kept_here(machine: &Beskar7Machine) -> bool {
+    machine.annotations().contains_key(annotations::BLOCK_MOVE)
+}
+
 /// The hosts that the tenant has.
 async fn had(place: &Place) -> Result<Vec<PhysicalHost>> {
     Ok(place
@@ -119,6 +124,11 @@ async fn machines_take_hosts_of_another_namespace_as_long_as_a_policy_there_lets
         told(&tenant.machines().get("m").await?, ASSOCIATED)
             .is_some_and(|told| told.1 == "PhysicalHostBound")
     );
+    // Its host would not move with it, so it does not move; nor does it lack that for long.
+    tenant.until("m", "kept from being moved", is_kept_here).await?;
+    let taken_off = json!({"metadata": {"annotations": {annotations::BLOCK_MOVE: null}}});
+    tenant.machines().patch("m", &PatchParams::default(), &Patch::Merge(taken_off)).await?;
+    tenant.until("m", "kept from being moved again", is_kept_here).await?;
 
     // A policy that is tightened takes nothing back unless it says so, and gives nothing more.
     let version = host.resource_version();
@@ -147,6 +157,7 @@ async fn machines_take_hosts_of_another_namespace_as_long_as_a_policy_there_lets
     }
     for name in ["m", "n"] {
         tenant.until(name, "Failed", |machine| phase_of(machine) == "Failed").await?;
+        tenant.until(name, "free to be moved", |machine| !is_kept_here(machine)).await?;
         tenant.machines().delete(name, &DeleteParams::default()).await?;
         until_gone_of(&tenant.machines(), name).await?;
     }

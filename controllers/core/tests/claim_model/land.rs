@@ -139,6 +139,7 @@ impl World {
     fn check_giving_up(&mut self, who: usize, intent: Intent) {
         if let Intent::Of { host, id, given_up: true, .. } = intent
             && self.consumers[who].settled
+            && !self.consumers[who].copied
             && !self.unwanted.contains(&id)
             && self.hosts[host].dirty.is_some_and(|(of, _)| of == id)
             && !self.hosts[host].by_person
