@@ -329,7 +329,8 @@ fn a_candidate_that_was_moved_is_told_again_what_it_is_made_of() {
 
 #[test]
 fn what_the_agent_saw_makes_no_host_available() {
-    let details = json!({"hardwareDetails": {"serialNumber": "S1", "uuid": UUID}});
+    let details =
+        json!({"hardwareDetails": {"serialNumber": "S1", "uuid": UUID, "nics": [{"macAddress": MAC}]}});
     let uncordoned = json!({"cordoned": null, "redfishConnection": {"address": "https://10.0.0.1"}});
     let marks = [(INSPECTED, "1970-01-01T00:02:00Z")];
     let found = written_with(uncordoned, details, &marks);
@@ -344,6 +345,7 @@ fn what_the_agent_saw_makes_no_host_available() {
     assert_eq!(condition(&decision, conditions::host::AVAILABLE).0, "True");
     let known = decision.status.hardware_details.unwrap().hardware;
     assert_eq!(known.model.as_deref(), Some("R1"), "as its BMC says");
+    assert_eq!(known.nics[0].unknown_to_bmc, Some(true), "its BMC told nothing of it yet");
 }
 
 #[test]
