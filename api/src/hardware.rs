@@ -136,6 +136,9 @@ pub struct Nic {
     /// Whether a link was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_up: Option<bool>,
+    /// Whether the BMC does not tell of it: the agent saw it.
+    #[serde(default, rename = "unknownToBMC", skip_serializing_if = "Option::is_none")]
+    pub unknown_to_bmc: Option<bool>,
 }
 
 /// The firmware of one part.

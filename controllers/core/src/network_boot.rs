@@ -17,7 +17,7 @@ pub use self::{
     answer::{Told, told},
     mac::boot_mac,
     readiness::readiness,
-    resources::{Agent, CAPABILITY, Resources, needs_resources, resources},
+    resources::{Agent, CAPABILITY, Resources, made_ready_with, needs_resources, resources},
     standing::{Checked, Found, reservation_standing, standing},
     what::{ROOT, What, architecture, starts_by_itself, what},
 };

@@ -16,7 +16,6 @@ use beskar7_core::{
     delivery,
     host::{belongings::belongs_to, discovery::same_machine, heard::Word},
 };
-use beskar7_redfish::MachineUuid;
 use kube::ResourceExt as _;
 
 use super::{
@@ -155,11 +154,7 @@ impl BootDesk {
     /// The host that a discovered machine turned out to be, as `<namespace>/<name>`: it may be in use.
     fn same_machine(&self, host: &PhysicalHost, seen: &Hardware) -> Option<String> {
         let all = self.caches.hosts.all();
-        let is_same = |one: &str, other: &str| {
-            let both = MachineUuid::real(one).zip(MachineUuid::real(other));
-            both.is_some_and(|(one, other)| one.is_same_machine(other))
-        };
-        let (namespace, name) = key(same_machine(host, seen, all.iter().map(AsRef::as_ref), is_same)?);
+        let (namespace, name) = key(same_machine(host, seen, all.iter().map(AsRef::as_ref))?);
         let known = format!("{namespace}/{name}");
         let discovered = host.name_any();
         tracing::warn!(

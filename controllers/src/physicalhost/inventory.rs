@@ -154,6 +154,7 @@ fn parts(inventory: &Inventory) -> Parts {
                 mac_address: nic.mac_address.clone(),
                 speed_mbps: nic.mbps,
                 link_up: nic.link_up,
+                unknown_to_bmc: None,
             })
             .collect(),
         firmware: inventory

@@ -1,10 +1,8 @@
 //! What is made for a host whose machine boots from the network: its HostBootConfiguration and its DHCPReservation. They
 //! have the host's name, belong to it, bear the claim's ID, and go with the claim.
 
-use std::sync::Arc;
-
 use beskar7_api::{
-    DHCPReservation, HostBootConfiguration, HostClaim, PhysicalHost, boot::AgentTask,
+    DHCPReservation, DHCPReservationSpec, HostBootConfiguration, HostClaim, PhysicalHost, boot::AgentTask,
     conditions::host as reasons, labels, physical_host::HostBoot,
 };
 use beskar7_core::{
@@ -13,7 +11,7 @@ use beskar7_core::{
         contact::Trouble,
         hold::{Hold, Progress},
     },
-    network_boot::{Resources as Wanted, needs_resources, readiness, resources},
+    network_boot::{Resources as Wanted, made_ready_with, needs_resources, readiness, resources},
 };
 use kube::{Api, Client, ResourceExt as _, api::PostParams, core::object::HasSpec};
 use serde::Serialize;
@@ -52,7 +50,7 @@ impl Resources {
         boot: (&HostBoot, Option<AgentTask>),
         presenter: &Presenter,
     ) -> Result<(), Trouble> {
-        let wanted = self.wanted(host, boot, presenter)?;
+        let wanted = self.wanted(host, boot, presenter, None)?;
         let name = host.name_any();
         if let Some(reservation) = wanted.reservation {
             let reservation = DHCPReservation::new(&name, reservation);
@@ -82,19 +80,20 @@ impl Resources {
     }
 
     /// Makes what is missing of it for a machine that boots or runs: it renews its address, and may read its root at any
-    /// time. What it boots is not changed any more; what it is told when it asks may be.
+    /// time. What it boots is not changed any more, nor the address that it asks with; what it is told when it asks may be.
     pub(super) async fn repair(&self, host: &PhysicalHost, presenter: &Presenter) -> Result<(), Trouble> {
         let (Hold::Held { claim }, Some(boot)) = (Hold::of(host), &host.spec.boot) else { return Ok(()) };
         if !needs_resources(boot) || Progress::of(host, claim) == Progress::NotBegun {
             return Ok(());
         }
         let (known, name) = (key(host), host.name_any());
-        let wanted = self.wanted(host, (boot, None), presenter)?;
-        if let Some(reservation) = wanted.reservation {
-            let is_right = |found: &Arc<DHCPReservation>| found.spec == reservation;
-            if !self.reservations.get(&known).as_ref().is_some_and(is_right) {
-                self.make(DHCPReservation::new(&name, reservation), host, claim).await?;
-            }
+        let found = self.reservations.get(&known);
+        let mac = made_ready_with(found.as_deref(), host, claim);
+        let wanted = self.wanted(host, (boot, None), presenter, mac)?;
+        let is_wrong =
+            |wanted: &DHCPReservationSpec| found.as_ref().is_none_or(|found| found.spec != *wanted);
+        if let Some(reservation) = wanted.reservation.filter(is_wrong) {
+            self.make(DHCPReservation::new(&name, reservation), host, claim).await?;
         }
         if self.configurations.get(&known).is_none() {
             self.make(HostBootConfiguration::new(&name, wanted.configuration), host, claim).await?;
@@ -121,11 +120,12 @@ impl Resources {
         host: &PhysicalHost,
         boot: (&HostBoot, Option<AgentTask>),
         presenter: &Presenter,
+        mac: Option<&str>,
     ) -> Result<Wanted, Trouble> {
         // An errand is nobody's, whoever is still named on the host.
         let holder = held_by::<HostClaim>(host).filter(|_| boot.1.is_none());
         let tenants = holder.and_then(|claim| self.claims.get(&claim));
-        resources(host, boot, tenants.as_deref(), &presenter.links.shown_script(), &presenter.agent)
+        resources(host, boot, tenants.as_deref(), &presenter.links.shown_script(), &presenter.agent, mac)
     }
 
     async fn make<K>(&self, wanted: K, host: &PhysicalHost, claim: &str) -> Result<K, Trouble>

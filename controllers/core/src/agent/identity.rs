@@ -7,11 +7,19 @@ use beskar7_machine_uuid::MachineUuid;
 
 use crate::host::hold::annotation;
 
-/// The machine of a host: what people say its UUID is, else what its BMC tells. Nothing where that is no real one.
+/// What people write where the UUIDs are not to be compared.
+const NOT_COMPARED: &str = "none";
+
+/// The machine of a host: what people say its UUID is, else what its BMC tells. Nothing where that is no real one, or where
+/// people say `none`. A slip of the pen turns nothing off: what is no UUID counts as if it were not there.
 #[must_use]
 pub(super) fn machine_of(host: &PhysicalHost) -> Option<MachineUuid> {
-    let details = || host.status.as_ref()?.hardware_details.as_ref()?.hardware.uuid.as_deref();
-    MachineUuid::real(annotation(host, annotations::MACHINE_UUID).or_else(details)?)
+    let written = annotation(host, annotations::MACHINE_UUID);
+    if written.is_some_and(|written| written.trim().eq_ignore_ascii_case(NOT_COMPARED)) {
+        return None;
+    }
+    let told = || host.status.as_ref()?.hardware_details.as_ref()?.hardware.uuid.as_deref();
+    written.and_then(MachineUuid::real).or_else(|| MachineUuid::real(told()?))
 }
 
 /// Another machine than the host's.

@@ -86,6 +86,7 @@ fn nic(nic: &seen::Nic) -> Nic {
         mac_address: text(Some(&nic.mac_address)),
         speed_mbps: nic.speed_mbps.and_then(|speed| i64::try_from(speed).ok()),
         link_up: Some(nic.link_up),
+        unknown_to_bmc: None,
     }
 }
 

@@ -106,11 +106,17 @@ pub(super) fn is_enough(host: &PhysicalHost, how: Thoroughness) -> bool {
     demand_with_agent(host).is_none_or(|demand| demand.how == how || how == Thoroughness::Full)
 }
 
-/// Whether what it is told to install has a checksum. What people gave as one counts where the configuration is not known.
-pub(super) fn is_to_be_verified(host: &PhysicalHost, configuration: Option<&HostBootConfiguration>) -> bool {
+/// Whether what it is told to install has a checksum. What people gave as one counts where the configuration is not known;
+/// without, that is not known either: an image in a registry always has one.
+pub(super) fn is_to_be_verified(
+    host: &PhysicalHost,
+    configuration: Option<&HostBootConfiguration>,
+) -> Result<bool, NotReady> {
     let wanted = host.spec.boot.as_ref().and_then(|boot| boot.install.as_ref());
-    wanted.is_some_and(|install| install.checksum.is_some())
-        || install(host, configuration).is_ok_and(|install| install.image.checksum.is_some())
+    if wanted.is_some_and(|install| install.checksum.is_some()) {
+        return Ok(true);
+    }
+    install(host, configuration).map(|install| install.image.checksum.is_some())
 }
 
 fn install(host: &PhysicalHost, configuration: Option<&HostBootConfiguration>) -> Result<Install, NotReady> {

@@ -76,6 +76,12 @@ fn an_order_names_the_machine_that_it_is_for_where_that_can_be_told() {
         // The BMC tells another one than the firmware.
         (json!(other), Some(real), Some(small.as_str())),
         (json!(real), Some("none"), None),
+        (json!(real), Some(" None "), None),
+        // What is no UUID turns nothing off.
+        (json!(real), Some("38947555-7742"), Some(small.as_str())),
+        (json!(real), Some("03000200-0400-0500-0006-000700080009"), Some(small.as_str())),
+        (json!(real), Some(""), Some(small.as_str())),
+        (json!(null), Some("moonlight"), None),
     ] {
         for inspected in [None, Some((INSPECTED, "5"))] {
             let marks = [(ERRAND, "inspect e 100 on")].into_iter().chain(inspected);

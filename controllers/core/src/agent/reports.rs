@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::{
     assignment::{Assignment, Work},
     identity::Stranger,
-    orders::{is_enough, is_to_be_verified},
+    orders::{NotReady, is_enough, is_to_be_verified},
     said::Said,
     unseen::unseen,
 };
@@ -42,7 +42,8 @@ pub enum Heard {
     GoesDown,
     /// It says nothing new: what it is about is over, and went well.
     Late,
-    /// Nothing can be written down now: its host is paused. What matters is to be said again.
+    /// Nothing can be written down now: its host is paused, or what it was told is not known here. What matters is to be
+    /// said again.
     NotNow,
     /// What it is about is not wanted any more.
     NotWanted,
@@ -101,14 +102,17 @@ fn of_work(
             Heard::Goes(Said::running(assignment, progress, before.as_ref(), now))
         }
         (State::Failed(failure), _) => Heard::Failed(Said::failed(assignment, failure, now)),
-        // It was told to compare the image.
-        (State::Done(Outcome::Installed(installed)), Work::Install)
-            if !installed.verified && is_to_be_verified(host, known.configuration) =>
-        {
-            Heard::Nonsense
-        }
         (State::Done(Outcome::Installed(installed)), Work::Install) => {
-            Heard::Installed(Said::installed(assignment, installed, now))
+            let counts = match is_to_be_verified(host, known.configuration) {
+                _ if installed.verified => Ok(true),
+                is_to_be => is_to_be.map(|is_to_be| !is_to_be),
+            };
+            match counts {
+                Ok(true) => Heard::Installed(Said::installed(assignment, installed, now)),
+                // It was told to compare the image.
+                Ok(false) => Heard::Nonsense,
+                Err(NotReady) => Heard::NotNow,
+            }
         }
         (State::Done(Outcome::Inspected(_)), Work::Inspect) if is_inspected(host) => Heard::Late,
         (State::Done(Outcome::Inspected(inventory)), Work::Inspect) => Heard::Inspected(inventory.clone()),
@@ -141,16 +145,18 @@ fn of_stranger(
 ) -> Heard {
     match &report.state {
         State::Running(_) => Heard::NotWanted,
-        State::Done(_) | State::Failed(_) if is_over(host, assignment) || has_come(host, assignment) => {
-            Heard::Late
+        State::Done(_) | State::Failed(_) if is_over(host, assignment) => Heard::Late,
+        State::Done(_) | State::Failed(_) => {
+            let said = Said::of_another(assignment, stranger, now);
+            if is_written(host, assignment, &said) { Heard::Late } else { Heard::Failed(said) }
         }
-        State::Done(_) | State::Failed(_) => Heard::Failed(Said::of_another(assignment, stranger, now)),
     }
 }
 
-/// Whether it is written down that another machine came.
-fn has_come(host: &PhysicalHost, assignment: &Assignment) -> bool {
-    Said::of(host, assignment).is_some_and(|said| said.is_of_another_machine())
+/// Whether it is written down that this other machine came: in the same words, which name both UUIDs.
+fn is_written(host: &PhysicalHost, assignment: &Assignment, said: &Said) -> bool {
+    Said::of(host, assignment)
+        .is_some_and(|before| before.is_of_another_machine() && before.to_string() == said.to_string())
 }
 
 fn is_over(host: &PhysicalHost, assignment: &Assignment) -> bool {

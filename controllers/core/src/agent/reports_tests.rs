@@ -84,15 +84,20 @@ fn an_image_that_was_to_be_compared_and_was_not_is_not_installed() {
     };
     let of_image = configuration(&json!("sha256:00ff"));
     let without = configuration(&json!(null));
-    for (checksum, found, verified, counts) in [
-        (json!(null), Some(&of_image), true, true),
-        (json!(null), Some(&of_image), false, false),
-        (json!("00ff"), Some(&of_image), false, false),
+    let mut not_ready = without.clone();
+    not_ready.status = None;
+    for (checksum, found, verified, expected) in [
+        (json!(null), Some(&of_image), true, "installed"),
+        (json!(null), Some(&of_image), false, "nonsense"),
+        (json!("00ff"), Some(&of_image), false, "nonsense"),
         // It is told to compare by what was found; where that is not known, by what people asked for.
-        (json!("00ff"), None, false, false),
-        (json!("00ff"), None, true, true),
-        (json!(null), Some(&without), false, true),
-        (json!(null), None, false, true),
+        (json!("00ff"), None, false, "nonsense"),
+        (json!("00ff"), None, true, "installed"),
+        (json!(null), Some(&without), false, "installed"),
+        // Nobody knows here what it was told: it says so again.
+        (json!(null), None, false, "not now"),
+        (json!(null), Some(&not_ready), false, "not now"),
+        (json!(null), None, true, "installed"),
     ] {
         let mut spec = held();
         spec["boot"] = json!({"install": {"image": "http://x/y.qcow2", "checksum": checksum}});
@@ -101,8 +106,19 @@ fn an_image_that_was_to_be_compared_and_was_not_is_not_installed() {
             "installed": {"disk": "/dev/vda", "written": 7, "verified": verified}});
         let report: Report = serde_json::from_value(report).unwrap();
         let heard = hear(&host, "c", &report, Known { configuration: found, ..Known::default() }, at(200));
-        let expected = if counts { matches!(heard, Heard::Installed(_)) } else { heard == Heard::Nonsense };
-        assert!(expected, "{checksum} {found:?} {verified}: {heard:?}");
+        let word = match &heard {
+            Heard::Installed(_) => "installed",
+            Heard::Nonsense => "nonsense",
+            Heard::NotNow => "not now",
+            Heard::Goes(_)
+            | Heard::Inspected(_)
+            | Heard::Cleaned { .. }
+            | Heard::Failed(_)
+            | Heard::GoesDown
+            | Heard::Late
+            | Heard::NotWanted => "something else",
+        };
+        assert_eq!(word, expected, "{checksum} {found:?} {verified}: {heard:?}");
     }
 }
 
@@ -240,6 +256,7 @@ fn disks_are_clean_of_the_claim_that_they_were_wiped_of_as_thoroughly_as_is_want
 
 const OWN: &str = "4c4c4544-0035-3410-8050-c6c04f314733";
 const OTHER: &str = "38947555-7742-3448-3784-823347823834";
+const THIRD: &str = "48947555-7742-3448-3784-823347823834";
 
 /// A host that is cleaned on the errand `e`, whose BMC tells of these disks.
 fn cleaned(storage: Value) -> PhysicalHost {
@@ -344,12 +361,19 @@ fn what_another_machine_says_counts_for_nothing_but_that_it_is_another_one() {
             }
         }
     }
-    let came =
-        json!({"claim": "e", "second": 150, "order": "clean-100-1", "state": "failed", "another": OTHER});
     let mut host = cleaned(json!([]));
-    host.metadata.annotations.get_or_insert_default().insert(AGENT.to_owned(), came.to_string());
+    let mut came = failed.clone();
+    (came["order"], came["machine"]) = (json!("clean-100-1"), json!(OTHER));
+    let came = serde_json::from_value(came).unwrap();
+    let Heard::Failed(said) = hear(&host, "e", &came, Known::default(), at(150)) else {
+        panic!("it is not written down that another one came")
+    };
+    host.metadata.annotations.get_or_insert_default().insert(AGENT.to_owned(), said.to_annotation());
     for (machine, report, expected) in [
         (OTHER, &failed, "Late"),
+        (OTHER, &wiped, "Late"),
+        (THIRD, &running, "NotWanted"),
+        (THIRD, &wiped, "failed: comparing UUIDs: the machine of this host"),
         (OWN, &running, "goes: "),
         (OWN, &failed, "failed: s: m"),
         (OWN, &wiped, "cleaned of c: 1 disks"),

@@ -264,28 +264,35 @@ fn remember(host: &PhysicalHost, status: &mut PhysicalHostStatus, observed: &Obs
         remember_inspected(host, status, observed);
         return;
     };
-    let before = status.hardware_details.take().unwrap_or_default();
+    let mut before = status.hardware_details.take().unwrap_or_default();
     let mut hardware = sighting.hardware.clone();
     // Another machine behind the same address: what was known is of no use.
     let first_contact = is_discovered(host) && status.observed_power_state.is_none();
     let same_machine = before.hardware.uuid == hardware.uuid || (first_contact && observed.another.is_none());
-    if let Some(parts) = &sighting.parts {
-        put(&mut hardware, parts.clone());
+    if first_contact {
+        only_seen_by_agent(&mut before.hardware.nics);
     }
-    if same_machine {
-        let parts_are_new = sighting.parts.is_some();
-        if !parts_are_new {
-            put(&mut hardware, parts_of(before.hardware.clone()));
+    if observed.inspected.is_some() {
+        // It was looked at anew: what the agent saw before, and is not there any more, is gone.
+        before.hardware.nics.retain(is_told_by_bmc);
+    }
+    match &sighting.parts {
+        Some(parts) => {
+            put(&mut hardware, parts.clone());
+            if observed.inspected.is_some() {
+                before.hardware.nics.clear();
+            }
         }
-        let mut known = before.hardware;
-        if observed.inspected.is_some() {
-            // It was looked at anew: what is not there any more is gone.
-            known.nics.clear();
-        }
-        add_unseen(&mut hardware, known);
+        None if same_machine => put(&mut hardware, parts_of(before.hardware.clone())),
+        None => {}
     }
     if let Some(inspected) = &observed.inspected {
-        add_unseen(&mut hardware, inspected.as_ref().clone());
+        let mut inspected = inspected.as_ref().clone();
+        only_seen_by_agent(&mut inspected.nics);
+        add_unseen(&mut hardware, inspected);
+    }
+    if same_machine {
+        add_unseen(&mut hardware, before.hardware);
     }
     status.observed_power_state = Some(sighting.seen.power);
     status.hardware_details = Some(HardwareDetails {
@@ -324,22 +331,33 @@ fn add_unseen(hardware: &mut Hardware, known: Hardware) {
     add_unseen_nics(&mut hardware.nics, known.nics);
 }
 
-/// Some BMCs know the interfaces on the board only: what else has an address stays.
+/// Some BMCs know the interfaces on the board only: what else has an address stays, marked as unknown to them.
 fn add_unseen_nics(nics: &mut Vec<Nic>, known: Vec<Nic>) {
     if nics.is_empty() {
         *nics = known;
         return;
     }
-    for nic in known {
+    for mut nic in known {
         let is_new = nic.mac_address.as_deref().is_some_and(|mac| {
             !nics
                 .iter()
                 .any(|seen| seen.mac_address.as_deref().is_some_and(|seen| seen.eq_ignore_ascii_case(mac)))
         });
         if is_new && nics.len() < MOST_NICS {
+            nic.unknown_to_bmc = Some(true);
             nics.push(nic);
         }
     }
+}
+
+fn only_seen_by_agent(nics: &mut [Nic]) {
+    for nic in nics {
+        nic.unknown_to_bmc = Some(true);
+    }
+}
+
+fn is_told_by_bmc(nic: &Nic) -> bool {
+    nic.unknown_to_bmc != Some(true)
 }
 
 fn put(hardware: &mut Hardware, parts: Parts) {

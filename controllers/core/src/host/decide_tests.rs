@@ -508,6 +508,43 @@ fn an_interface_that_the_bmc_does_not_see_is_not_forgotten() {
 }
 
 #[test]
+fn what_only_the_agent_saw_is_told_from_what_the_bmc_tells_and_forgotten_when_it_looks_anew() {
+    let of_agent = |name: &str, mac: &str| json!({"name": name, "macAddress": mac, "unknownToBMC": true});
+    let onboard = json!({"name": "NIC.1", "macAddress": "52:54:00:00:00:0a"});
+    let eth1 = of_agent("eth1", "52:54:00:00:00:0b");
+    let seen = json!([
+        {"name": "eth0", "macAddress": "52:54:00:00:00:0A"}, {"name": "eth9", "macAddress": "52:54:00:00:00:09"},
+    ]);
+    let (eth0, eth9) = (of_agent("eth0", "52:54:00:00:00:0A"), of_agent("eth9", "52:54:00:00:00:09"));
+    for (known, parts, inspected, expected) in [
+        (json!([onboard, eth1]), None, None, json!([onboard, eth1])),
+        // Its parts were not read in the same pass.
+        (json!([onboard, eth1]), None, Some(&seen), json!([onboard, eth9])),
+        (json!([eth1]), None, Some(&seen), json!([eth0, eth9])),
+        (json!([onboard, eth1]), Some(json!([onboard])), Some(&seen), json!([onboard, eth9])),
+        (json!([onboard, eth1]), Some(json!([])), Some(&seen), json!([eth0, eth9])),
+        (json!([onboard, eth1]), Some(json!([])), None, json!([onboard, eth1])),
+        (json!([eth0, eth1]), Some(json!([onboard])), None, json!([onboard, eth1])),
+        // Where nobody wrote down who told of it, the BMC's own word says so.
+        (seen.clone(), Some(json!([onboard])), None, json!([onboard, eth9])),
+    ] {
+        let uuid = "38947555-7742-3448-3784-823347823834";
+        let host = host(json!({}), json!({"hardwareDetails": {"uuid": uuid, "nics": known}}));
+        let inspected = inspected
+            .map(|nics| Box::new(serde_json::from_value::<Hardware>(json!({"nics": nics})).unwrap()));
+        let mut observed = Observed { inspected, ..answered(PowerState::Off) };
+        if let Contact::Answered(sighting) = &mut observed.contact {
+            sighting.parts = parts
+                .clone()
+                .map(|nics| Parts { nics: serde_json::from_value(nics).unwrap(), ..Parts::default() });
+        }
+        let status = decide(&host, &observed, PACE, at(2)).status;
+        let found = serde_json::to_value(status.hardware_details.unwrap().hardware.nics).unwrap();
+        assert_eq!(found, expected, "{known} {parts:?} {}", observed.inspected.is_some());
+    }
+}
+
+#[test]
 fn a_host_that_is_to_be_inspected_is_nobodys_before() {
     let asks = json!({"inspect": true});
     for (spec, marks, status, state, why) in [

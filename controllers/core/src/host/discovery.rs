@@ -12,6 +12,7 @@ use beskar7_api::{
     PhysicalHost, PhysicalHostSpec, PhysicalHostStatus, annotations, conditions::host as reasons,
     hardware::Hardware, labels, physical_host::RedfishConnection,
 };
+use beskar7_machine_uuid::MachineUuid;
 use jiff::Timestamp;
 
 use super::{
@@ -95,24 +96,24 @@ pub fn is_candidate(host: &PhysicalHost) -> bool {
 }
 
 /// The host that the agent's machine is, of all that were not discovered and are not accepted yet: it has its UUID, or one
-/// of its MAC addresses. `is_same_uuid` says of two texts whether they name one machine.
+/// of its MAC addresses.
 pub fn same_machine<'a>(
     candidate: &PhysicalHost,
     seen: &Hardware,
     hosts: impl IntoIterator<Item = &'a PhysicalHost>,
-    is_same_uuid: impl Fn(&str, &str) -> bool,
 ) -> Option<&'a PhysicalHost> {
     if !is_candidate(candidate) {
         return None;
     }
     let addresses: Vec<&str> = seen.nics.iter().filter_map(|nic| nic.mac_address.as_deref()).collect();
+    let own = seen.uuid.as_deref().and_then(MachineUuid::real);
     let is_seen =
         |mac: &str| is_of_one_machine(mac) && addresses.iter().any(|seen| seen.eq_ignore_ascii_case(mac));
     hosts.into_iter().filter(|host| !is_candidate(host)).find(|host| {
         let known = host.status.as_ref().and_then(|status| status.hardware_details.as_ref());
-        let uuids = known.and_then(|known| known.hardware.uuid.as_deref()).zip(seen.uuid.as_deref());
+        let uuid = known.and_then(|known| MachineUuid::real(known.hardware.uuid.as_deref()?));
         let nics = known.map(|known| known.hardware.nics.as_slice()).unwrap_or_default();
-        uuids.is_some_and(|(known, seen)| is_same_uuid(known, seen))
+        uuid.zip(own).is_some_and(|(known, own)| known.is_same_machine(own))
             || host.spec.boot_mac_address.as_deref().is_some_and(is_seen)
             || nics.iter().filter_map(|nic| nic.mac_address.as_deref()).any(is_seen)
     })

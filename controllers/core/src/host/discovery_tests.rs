@@ -26,6 +26,7 @@ use crate::{
 const MAC: &str = "52:54:00:00:00:0a";
 const ARMED: &str = "inspect i 100 on";
 const UUID: &str = "38947555-7742-3448-3784-823347823834";
+const FILLER: &str = "03000200-0400-0500-0006-000700080009";
 
 fn labelled(mut host: PhysicalHost) -> PhysicalHost {
     host.metadata.labels = Some(BTreeMap::from([(labels::DISCOVERED.to_owned(), "true".to_owned())]));
@@ -269,11 +270,11 @@ fn a_machine_that_a_host_has_is_known_by_its_uuid_or_an_address() {
     let with = |spec: Value, uuid: &str, macs: &[&str]| {
         host(spec, json!({"hardwareDetails": serde_json::to_value(seen(uuid, macs)).unwrap()}))
     };
-    let is_same = |one: &str, other: &str| one == other && one != "filler";
     let by_boot = || host(json!({"bootMACAddress": "52:54:00:00:00:0B"}), json!(null));
     for (known, uuid, macs, expected) in [
         (with(json!({}), UUID, &[]), UUID, vec![], true),
-        (with(json!({}), "filler", &[]), "filler", vec![], false),
+        (with(json!({}), "55759438-4277-4834-3784-823347823834", &[]), UUID, vec![], true),
+        (with(json!({}), FILLER, &[]), FILLER, vec![], false),
         (with(json!({}), "x", &["52:54:00:00:00:0b"]), UUID, vec![MAC, "52:54:00:00:00:0B"], true),
         (by_boot(), UUID, vec![MAC, "52:54:00:00:00:0b"], true),
         (by_boot(), UUID, vec![MAC], false),
@@ -283,10 +284,10 @@ fn a_machine_that_a_host_has_is_known_by_its_uuid_or_an_address() {
         (written_with(json!({}), json!({"hardwareDetails": {"uuid": UUID}}), &[]), UUID, vec![MAC], false),
     ] {
         let all = [host(json!({}), json!(null)), known.clone()];
-        let found = same_machine(&written(&[]), &seen(uuid, &macs), &all, is_same);
+        let found = same_machine(&written(&[]), &seen(uuid, &macs), &all);
         assert_eq!(found.is_some(), expected, "{known:?} {uuid} {macs:?}");
         assert!(found.is_none_or(|found| *found == known));
-        let accepted = same_machine(&host(json!({}), json!(null)), &seen(uuid, &macs), &all, is_same);
+        let accepted = same_machine(&host(json!({}), json!(null)), &seen(uuid, &macs), &all);
         assert_eq!(accepted, None, "only who was not accepted is compared");
     }
 }
@@ -329,7 +330,8 @@ fn a_candidate_that_was_moved_is_told_again_what_it_is_made_of() {
 
 #[test]
 fn what_the_agent_saw_makes_no_host_available() {
-    let details = json!({"hardwareDetails": {"serialNumber": "S1", "uuid": UUID}});
+    let details =
+        json!({"hardwareDetails": {"serialNumber": "S1", "uuid": UUID, "nics": [{"macAddress": MAC}]}});
     let uncordoned = json!({"cordoned": null, "redfishConnection": {"address": "https://10.0.0.1"}});
     let marks = [(INSPECTED, "1970-01-01T00:02:00Z")];
     let found = written_with(uncordoned, details, &marks);
@@ -344,6 +346,7 @@ fn what_the_agent_saw_makes_no_host_available() {
     assert_eq!(condition(&decision, conditions::host::AVAILABLE).0, "True");
     let known = decision.status.hardware_details.unwrap().hardware;
     assert_eq!(known.model.as_deref(), Some("R1"), "as its BMC says");
+    assert_eq!(known.nics[0].unknown_to_bmc, Some(true), "its BMC told nothing of it yet");
 }
 
 #[test]

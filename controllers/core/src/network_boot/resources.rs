@@ -1,12 +1,16 @@
 //! The HostBootConfiguration and the DHCPReservation that are made for a host because of its claim.
 
 use beskar7_api::{
-    DHCPReservationSpec, HostBootConfigurationSpec, HostClaim, PhysicalHost, boot::AgentTask,
-    conditions::host as reasons, physical_host::HostBoot, reference::LocalReference,
+    DHCPReservation, DHCPReservationSpec, HostBootConfigurationSpec, HostClaim, PhysicalHost,
+    boot::AgentTask, conditions::host as reasons, physical_host::HostBoot, reference::LocalReference,
 };
 
 use super::mac::boot_mac;
-use crate::{delivery::AgentBoot, host::contact::Trouble, hostclaim::Part};
+use crate::{
+    delivery::AgentBoot,
+    host::{belongings::belongs_to, contact::Trouble},
+    hostclaim::Part,
+};
 
 /// What stands for a claim's secret in the URL that its host boots from.
 pub const CAPABILITY: &str = "{{capability}}";
@@ -49,8 +53,20 @@ pub fn needs_resources(boot: &HostBoot) -> bool {
     boot.method.is_from_network() || boot.install.is_some()
 }
 
+/// The address that a machine was made ready with under this claim. It renews its lease by it, and that no older reservation
+/// has it was found out before the machine was turned on: what people write down meanwhile counts when it is made ready again.
+#[must_use]
+pub fn made_ready_with<'a>(
+    found: Option<&'a DHCPReservation>,
+    host: &PhysicalHost,
+    claim: &str,
+) -> Option<&'a str> {
+    found.filter(|found| belongs_to(&found.metadata, host, claim)).map(|found| found.spec.host_mac.as_str())
+}
+
 /// What is made for a host that boots from the network, or starts the agent, for a `task` where it is on an errand. `tenants`
-/// is the claim that holds it, where a HostClaim does; `boots_from` the URL that its loader is given.
+/// is the claim that holds it, where a HostClaim does; `boots_from` the URL that its loader is given; `mac` the address that
+/// its machine was made ready with, where that is to stay.
 ///
 /// # Errors
 /// It is not known with which address it boots.
@@ -60,9 +76,10 @@ pub fn resources(
     tenants: Option<&HostClaim>,
     boots_from: &str,
     agent: &Agent,
+    mac: Option<&str>,
 ) -> Result<Resources, Trouble> {
     let reservation = match boot.method.is_from_network() {
-        true => Some(reservation(host, boots_from)?),
+        true => Some(reservation(host, boots_from, mac)?),
         false => None,
     };
     let name = host.metadata.name.clone().unwrap_or_default();
@@ -94,8 +111,12 @@ pub fn resources(
     Ok(Resources { configuration, reservation })
 }
 
-fn reservation(host: &PhysicalHost, boots_from: &str) -> Result<DHCPReservationSpec, Trouble> {
-    let Some(host_mac) = boot_mac(host) else {
+fn reservation(
+    host: &PhysicalHost,
+    boots_from: &str,
+    mac: Option<&str>,
+) -> Result<DHCPReservationSpec, Trouble> {
+    let Some(host_mac) = mac.map(str::to_owned).or_else(|| boot_mac(host)) else {
         return Err(Trouble {
             reason: reasons::BOOT_MAC_UNKNOWN,
             message: "The machine is not booted: it boots from the network, and with which of its addresses is not known. Set spec.bootMACAddress".to_owned(),
@@ -142,8 +163,14 @@ mod tests {
             arguments: vec!["console=ttyS0".to_owned()],
             iso: Some("http://a/a.iso".to_owned()),
         };
-        let made =
-            resources(&host, (&boot, None), claim.as_ref(), "http://b/c/{{capability}}/boot.ipxe", &agent)?;
+        let made = resources(
+            &host,
+            (&boot, None),
+            claim.as_ref(),
+            "http://b/c/{{capability}}/boot.ipxe",
+            &agent,
+            None,
+        )?;
         Ok(json!({"boot": made.configuration, "dhcp": made.reservation}))
     }
 
@@ -172,6 +199,43 @@ mod tests {
         assert_eq!(found["boot"]["userData"]["name"], "h-userdata");
         let unknown = made(json!({"boot": boot}), None).unwrap_err();
         assert_eq!((unknown.reason, unknown.passes), ("BootMACUnknown", false));
+    }
+
+    #[test]
+    fn a_machine_that_was_made_ready_keeps_its_address_and_takes_what_else_is_changed() {
+        let (before, edited) = ("52:54:00:00:00:01", "52:54:00:00:00:02");
+        let reservation = |claim: &str| -> DHCPReservation {
+            serde_json::from_value(json!({
+                "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "DHCPReservation",
+                "metadata": {"name": "h", "labels": {beskar7_api::labels::CLAIM_ID: claim},
+                    "ownerReferences": [{"apiVersion": "v1", "kind": "PhysicalHost", "name": "h", "uid": "u"}]},
+                "spec": {"hostRef": {"name": "h"}, "hostMAC": before},
+            }))
+            .unwrap()
+        };
+        let up = |mac: &str| json!({"macAddress": mac, "linkUp": true});
+        for (spec, claim, expected) in [
+            (json!({"bootMACAddress": edited}), Some("c"), Some(before)),
+            (json!({"bootMACAddress": edited}), Some("old"), Some(edited)),
+            (json!({"bootMACAddress": edited}), None, Some(edited)),
+            // Another link is up by now, and nobody could say with which one it would boot.
+            (json!({}), Some("c"), Some(before)),
+            (json!({}), None, None),
+        ] {
+            let mut whole = held();
+            whole["boot"] = json!({"method": "iPXE", "kernel": "http://x/k"});
+            whole["bootNetwork"] = json!({"ipAddress": "10.0.0.8", "prefix": 24});
+            whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+            let mut host = host(whole, json!({"hardwareDetails": {"nics": [up(before), up(edited)]}}));
+            host.metadata.uid = Some("u".to_owned());
+            let found = claim.map(reservation);
+            let mac = made_ready_with(found.as_ref(), &host, "c");
+            let boot = host.spec.boot.clone().unwrap();
+            let made = resources(&host, (&boot, None), None, "http://b", &Agent::default(), mac);
+            let made = made.ok().and_then(|made| made.reservation);
+            assert_eq!(made.as_ref().map(|made| made.host_mac.as_str()), expected, "{spec} {claim:?}");
+            assert!(made.is_none_or(|made| made.ip_address.as_deref() == Some("10.0.0.8")), "{spec}");
+        }
     }
 
     #[test]
