@@ -7,6 +7,7 @@ mod path_link;
 mod settled;
 #[cfg(test)]
 mod tests;
+mod undriven;
 mod wwn;
 
 use std::path::{Path, PathBuf};
@@ -49,6 +50,7 @@ pub fn all(root: &Path) -> Result<Vec<Disk>, Problem> {
 }
 
 /// What is said of whole disks that are left alone, one line for each: why it is no disk of this machine that can be used.
+/// And of controllers behind which there may be others.
 ///
 /// # Errors
 /// The kernel does not say which there are.
@@ -59,7 +61,7 @@ pub fn left_alone(root: &Path) -> Result<Vec<String>, Problem> {
         let reason = is_whole(&block, name).then(|| reason_against(&block, name))??;
         Some(format!("{} is left alone: {reason}", path(name)))
     };
-    Ok(names(&directory)?.iter().filter_map(line).collect())
+    Ok(names(&directory)?.iter().filter_map(line).chain(undriven::controllers(root)).collect())
 }
 
 fn names(directory: &Path) -> Result<Vec<String>, Problem> {

@@ -402,7 +402,8 @@ impl Desk for Slow {
     fn configuration<'a>(&'a self, _: &'a Capability) -> BoxFuture<'a, Result<Configuration, Refusal>> {
         self.reads.fetch_add(1, Ordering::SeqCst);
         Box::pin(async {
-            let one = OneClaim { open: true, knows_all: true, noted: Mutex::default(), orders: Mutex::default() };
+            let one =
+                OneClaim { open: true, knows_all: true, noted: Mutex::default(), orders: Mutex::default() };
             one.configuration(&capability(Purpose::Configuration, "c")).await
         })
     }

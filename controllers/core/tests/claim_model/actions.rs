@@ -439,10 +439,8 @@ impl World {
 
     fn accident_to_consumer(&mut self, who: usize, accident: &Accident) {
         let fresh = self.fresh_id();
-        let copied = match accident {
-            Accident::Copy(from, _) => self.consumers[*from].intent,
-            _ => Intent::None,
-        };
+        let copied =
+            if let Accident::Copy(from, _) = accident { self.consumers[*from].intent } else { Intent::None };
         let consumer = &mut self.consumers[who];
         match accident {
             Accident::Copy(..) => {
