@@ -1,5 +1,7 @@
 //! A tenant: a namespace with claims, without hosts.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Result, ensure};
 use beskar7_api::{HostClaim, HostDeployPolicy, PhysicalHost, physical_host::PowerState};
 use beskar7_e2e::control_plane::ControlPlane;
@@ -7,8 +9,8 @@ use beskar7_e2e::manager::{NAMESPACE, SERVICE_ACCOUNT};
 use beskar7_e2e::objects;
 use beskar7_e2e::wait::{self, Seen};
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::api::events::v1::Event;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::discovery::{Discovery, Scope, verbs};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
@@ -140,12 +142,32 @@ pub fn powered(host: &PhysicalHost) -> Option<PowerState> {
     host.status.as_ref()?.observed_power_state
 }
 
+/// Every object in a tenant's namespace, of whatever kind, as text.
+async fn everything(tenant: &Tenant) -> Result<String> {
+    let (mut text, mut kinds) = (String::new(), BTreeSet::new());
+    for group in Discovery::new(tenant.client.clone()).run_aggregated().await?.groups() {
+        for (kind, can) in group.recommended_resources() {
+            if can.scope != Scope::Namespaced || !can.supports_operation(verbs::LIST) {
+                continue;
+            }
+            let all: Api<DynamicObject> =
+                Api::namespaced_with(tenant.client.clone(), &tenant.namespace, &kind);
+            let mut found = all.list(&ListParams::default()).await?.items;
+            // The API server's own CA, which stands in every namespace.
+            found.retain(|object| object.metadata.name.as_deref() != Some("kube-root-ca.crt"));
+            text.push_str(&serde_json::to_string(&found)?);
+            kinds.insert(kind.kind);
+        }
+    }
+    for expected in ["HostClaim", "Event", "Secret", "ConfigMap", "PhysicalHost", "HostBootConfiguration"] {
+        ensure!(kinds.contains(expected), "{expected} was not looked at, but {kinds:?}");
+    }
+    Ok(text)
+}
+
 /// Nothing that a tenant can read in its namespace may hold any of these, nor any of `more`.
 pub async fn nothing_of_others(tenant: &Tenant, more: &[&str]) -> Result<()> {
-    let mut text = serde_json::to_string(&tenant.claims().list(&ListParams::default()).await?.items)?;
-    let events: Api<Event> = Api::namespaced(tenant.client.clone(), &tenant.namespace);
-    text.push_str(&serde_json::to_string(&events.list(&ListParams::default()).await?.items)?);
-    text.push_str(&serde_json::to_string(&tenant.secrets().list(&ListParams::default()).await?.items)?);
+    let text = everything(tenant).await?;
     for secret in ["127.7", "127.8", "root", PASSWORD, "\"bmc\"", "redfish"].iter().chain(more) {
         ensure!(!text.contains(secret), "{secret} is in {text}");
     }
