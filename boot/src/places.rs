@@ -1,66 +1,67 @@
-//! So many at once and no more, and none for one address alone to take: who floods a server gets in his own way.
+//! So many at once and no more, and none for one alone to take: who floods a server gets in his own way. Who is one, an
+//! address or a capability, is said by who gives the places.
 
 use std::{
     collections::HashMap,
-    net::IpAddr,
+    hash::Hash,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 /// Places that are taken and given back.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct Places<Who: Copy + Eq + Hash> {
     /// How many there are.
     most: usize,
-    /// How many one address may have.
+    /// How many one may have.
     most_of_one: usize,
-    taken: Mutex<Taken>,
+    taken: Mutex<Taken<Who>>,
 }
 
-#[derive(Debug, Default)]
-struct Taken {
+#[derive(Debug)]
+struct Taken<Who> {
     all: usize,
-    by: HashMap<IpAddr, usize>,
+    by: HashMap<Who, usize>,
 }
 
-impl Places {
+impl<Who: Copy + Eq + Hash> Places<Who> {
     pub(crate) fn new(most: usize, most_of_one: usize) -> Arc<Self> {
-        Arc::new(Self { most, most_of_one, taken: Mutex::default() })
+        Arc::new(Self { most, most_of_one, taken: Mutex::new(Taken { all: 0, by: HashMap::new() }) })
     }
 
-    /// A place for this address, while there is one for it.
-    pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
-        let address = address.to_canonical();
+    /// A place for this one, while there is one for it. An IPv4 address that came as an IPv6 one is to be given as what it
+    /// is (`IpAddr::to_canonical`).
+    pub(crate) fn take(self: &Arc<Self>, who: Who) -> Option<Place<Who>> {
         let mut taken = self.lock();
-        let of_one = taken.by.get(&address).copied().unwrap_or_default();
+        let of_one = taken.by.get(&who).copied().unwrap_or_default();
         if taken.all >= self.most || of_one >= self.most_of_one {
             return None;
         }
         taken.all += 1;
-        taken.by.insert(address, of_one + 1);
-        Some(Place { of: Arc::clone(self), address })
+        taken.by.insert(who, of_one + 1);
+        Some(Place { of: Arc::clone(self), who })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Taken> {
+    fn lock(&self) -> MutexGuard<'_, Taken<Who>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A place; it is given back when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
-    of: Arc<Places>,
-    address: IpAddr,
+pub(crate) struct Place<Who: Copy + Eq + Hash> {
+    of: Arc<Places<Who>>,
+    who: Who,
 }
 
-impl Drop for Place {
+impl<Who: Copy + Eq + Hash> Drop for Place<Who> {
     fn drop(&mut self) {
         let mut taken = self.of.lock();
         taken.all = taken.all.saturating_sub(1);
-        let left = taken.by.get(&self.address).map_or(0, |count| count.saturating_sub(1));
+        let left = taken.by.get(&self.who).map_or(0, |count| count.saturating_sub(1));
         // Nothing is kept of who has gone.
         match left {
-            0 => taken.by.remove(&self.address),
-            left => taken.by.insert(self.address, left),
+            0 => taken.by.remove(&self.who),
+            left => taken.by.insert(self.who, left),
         };
     }
 }
@@ -69,23 +70,17 @@ impl Drop for Place {
 mod tests {
     use super::*;
 
-    fn address(last: u8) -> IpAddr {
-        IpAddr::from([192, 0, 2, last])
-    }
-
     #[test]
-    fn one_address_can_not_have_them_all() {
+    fn one_alone_can_not_have_them_all() {
         let places = Places::new(3, 2);
-        let first = [places.take(address(1)), places.take(address(1))];
+        let first = [places.take(1), places.take(1)];
         assert!(first.iter().all(Option::is_some));
-        assert!(places.take(address(1)).is_none(), "it has its share");
-        let mapped = IpAddr::from("::ffff:192.0.2.1".parse::<std::net::Ipv6Addr>().unwrap());
-        assert!(places.take(mapped).is_none(), "it is the same one");
-        let other = places.take(address(2));
+        assert!(places.take(1).is_none(), "it has its share");
+        let other = places.take(2);
         assert!(other.is_some(), "another one has a place");
-        assert!(places.take(address(3)).is_none(), "all are taken");
+        assert!(places.take(3).is_none(), "all are taken");
         drop(first);
-        assert!(places.take(address(1)).is_some() && places.take(address(3)).is_some());
+        assert!(places.take(1).is_some() && places.take(3).is_some());
         drop(other);
         assert!(places.lock().by.is_empty() && places.lock().all == 0, "nothing is kept of who has gone");
     }

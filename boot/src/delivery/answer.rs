@@ -22,7 +22,7 @@ use super::{
     target::{File, Target, loader, target},
     wrong::Wrong,
 };
-use crate::{capability::Capability, form, ranges, source::digest};
+use crate::{capability::Capability, form, places::Places, ranges, source::digest};
 
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 const ISO: &str = "application/octet-stream";
@@ -36,11 +36,13 @@ struct Counter {
     desk: Arc<dyn Desk>,
     wrong: Wrong,
     room: Semaphore,
+    reports: Arc<Places<Capability>>,
 }
 
 /// Everything that is served: what the desk has, and whether the server is there at all.
 pub fn router(desk: Arc<dyn Desk>) -> Router {
-    let counter = Arc::new(Counter { desk, wrong: Wrong::new(), room: Semaphore::new(MOST_READ) });
+    let (room, reports) = (Semaphore::new(MOST_READ), agent::room());
+    let counter = Arc::new(Counter { desk, wrong: Wrong::new(), room, reports });
     Router::new().route("/healthz", get(async || "ok\n")).fallback(answer).with_state(counter)
 }
 
@@ -59,7 +61,7 @@ async fn answer(State(counter): State<Arc<Counter>>, request: Request) -> Respon
             Box::pin(agent::order(counter.desk.as_ref(), &capability)).await
         }
         Some((capability, Target::AgentReport)) if parts.method == Method::POST => {
-            Box::pin(agent::report(counter.desk.as_ref(), &capability, body)).await
+            Box::pin(agent::report(counter.desk.as_ref(), &counter.reports, &capability, body)).await
         }
         // By itself, and so is what follows: what waits above would have to hold room for it.
         Some((capability, target)) => {

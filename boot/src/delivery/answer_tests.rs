@@ -349,6 +349,22 @@ async fn what_an_agent_says_is_taken_or_answered_by_what_is_wrong_with_it() {
     assert_eq!(noted.iter().filter(|noted| noted.starts_with("report of")).count(), 4, "{noted:?}");
 }
 
+/// What is installed can read its agent's URL while the medium is in its drive.
+#[tokio::test(start_paused = true)]
+async fn a_machine_that_begins_many_reports_and_ends_none_takes_no_room_from_others() {
+    let counterpart = Counterpart::new(true);
+    let never = || Body::from_stream(futures::stream::pending::<Result<Bytes, std::io::Error>>());
+    let path = agents("report");
+    let begun = async { tokio::join!(counterpart.say(&path, never()), counterpart.say(&path, never())) };
+    let one_more = async {
+        tokio::task::yield_now().await;
+        counterpart.say(&path, never()).await
+    };
+    assert_eq!(tokio::join!(begun, one_more), ((408, 408), 503));
+    let report = r#"{"order":"now","state":"running","step":"writing"}"#;
+    assert_eq!(counterpart.say(&path, report).await, 204, "their room is free again");
+}
+
 #[tokio::test]
 async fn of_a_stranger_nothing_is_read() {
     let counterpart = Counterpart::new(true);

@@ -4,6 +4,7 @@
 use std::{
     future::Future,
     io,
+    net::IpAddr,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -31,7 +32,7 @@ const LONGEST_STALL: Duration = Duration::from_secs(600);
 #[derive(Clone)]
 pub(super) struct Bounded<A> {
     inner: A,
-    places: Arc<Places>,
+    places: Arc<Places<IpAddr>>,
 }
 
 impl<A> Bounded<A> {
@@ -51,7 +52,7 @@ where
     type Future = Pin<Box<dyn Future<Output = io::Result<(Self::Stream, Self::Service)>> + Send>>;
 
     fn accept(&self, stream: TcpStream, service: S) -> Self::Future {
-        let place = stream.peer_addr().map(|peer| self.places.take(peer.ip()));
+        let place = stream.peer_addr().map(|peer| self.places.take(peer.ip().to_canonical()));
         let accepted = self.inner.accept(stream, service);
         Box::pin(async move {
             let place = place?.ok_or_else(|| io::Error::other("too many connections"))?;
@@ -66,7 +67,7 @@ pub(super) struct Placed<S> {
     stream: S,
     /// Ends when the other side has taken nothing for too long.
     stalled: Option<Pin<Box<Sleep>>>,
-    _place: Place,
+    _place: Place<IpAddr>,
 }
 
 impl<S> Placed<S> {
@@ -130,8 +131,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Placed<S> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::IpAddr;
-
     use axum_server::accept::DefaultAcceptor;
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _},

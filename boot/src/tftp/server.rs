@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     fs, io,
-    net::{SocketAddr, SocketAddrV4, UdpSocket},
+    net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket},
     sync::Arc,
     time::Duration,
 };
@@ -125,7 +125,7 @@ struct Desk {
     watcher: Arc<dyn Watcher>,
     /// With one port for all: who is being sent a file.
     talks: HashMap<SocketAddrV4, Talk>,
-    places: Arc<Places>,
+    places: Arc<Places<Ipv4Addr>>,
     transfers: JoinSet<SocketAddrV4>,
 }
 
@@ -173,7 +173,7 @@ impl Desk {
             return self.refuse(&request.file, (peer, asked), ErrorCode::NotFound, why).await;
         };
         // Who finds no place asks again.
-        let Some(place) = self.places.take((*peer.ip()).into()) else { return };
+        let Some(place) = self.places.take(*peer.ip()) else { return };
         let line = match self.ports {
             Ports::Single => {
                 let (sender, messages) = channel(WAITING);
