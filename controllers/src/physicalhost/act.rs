@@ -93,6 +93,7 @@ pub(super) async fn act(
             },
             (Some(_) | None, _) => Ok(Outcome::Stale),
         },
+        Plan::TakeOut => with_system(known, host, take_out).await,
         Plan::TurnOn | Plan::Power(Switch::On) => with_system(known, host, turn_on).await,
         Plan::Power(Switch::Off) => with_system(known, host, turn_off).await,
         Plan::Restart(restart) => {
@@ -338,9 +339,12 @@ async fn empty(known: &Known) -> Result<(), Trouble> {
         .power_off(&system, PowerLimits::default())
         .await
         .map_err(|error| trouble::of_act(reasons::POWER_OFF_FAILED, &error))?;
-    let failed = |error: redfish::Error| trouble::of_act(reasons::EJECT_MEDIA_FAILED, &error);
-    known.bmc.eject_all(&off, MEDIA).await.map_err(failed)?;
-    known.bmc.clear_boot_override(&off, OVERRIDE).await.map_err(failed)?;
+    take_out(&known.bmc, &off).await?;
+    known
+        .bmc
+        .clear_boot_override(&off, OVERRIDE)
+        .await
+        .map_err(|error| trouble::of_act(reasons::EJECT_MEDIA_FAILED, &error))?;
     Ok(())
 }
 
@@ -370,6 +374,11 @@ async fn with_system(
         Ok(()) => Outcome::Done(Box::new(host.clone()), None),
         Err(trouble) => Outcome::Failed(trouble),
     })
+}
+
+async fn take_out(bmc: &Bmc, system: &System) -> Result<(), Trouble> {
+    let ejected = bmc.eject_all(system, MEDIA).await;
+    ejected.map_err(|error| trouble::of_act(reasons::EJECT_MEDIA_FAILED, &error))
 }
 
 async fn turn_on(bmc: &Bmc, system: &System) -> Result<(), Trouble> {

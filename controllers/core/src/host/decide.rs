@@ -422,6 +422,7 @@ fn requeue(settings: &Settings, observed: &Observed, plan: &Plan, pace: Pace) ->
             Plan::Watch | Plan::WaitForConsumer | Plan::Refuse(_) => Requeue::After(pace.poll),
             Plan::Install(_)
             | Plan::NoteOn(_)
+            | Plan::TakeOut
             | Plan::TurnOn
             | Plan::AwaitBoot
             | Plan::WriteSeen(_)

@@ -133,6 +133,7 @@ fn a_machine_whose_bmc_nobody_knows_is_served_until_it_was_inspected_or_not_hear
             | Plan::Refuse(_)
             | Plan::Install(_)
             | Plan::NoteOn(_)
+            | Plan::TakeOut
             | Plan::TurnOn
             | Plan::WriteSeen(_)
             | Plan::Power(_)

@@ -36,6 +36,7 @@ fn planned(host: &PhysicalHost, power: PowerState, second: i64, delivery: Delive
         | Plan::WaitForConsumer
         | Plan::Install(_)
         | Plan::NoteOn(_)
+        | Plan::TakeOut
         | Plan::TurnOn
         | Plan::AwaitBoot
         | Plan::WriteSeen(_)

@@ -37,12 +37,16 @@ pub(super) fn await_installation(
     let is_installed = heard.has(Word::Installed);
     match seen.power {
         PowerState::Off if host.spec.online == Some(false) => Plan::WaitForConsumer,
+        PowerState::Off if is_installed && is_in_the_way(&heard, seen, now, means) => Plan::TakeOut,
         PowerState::Off if is_installed => Plan::TurnOn,
         PowerState::Off => begin_anew(host, booting, said.as_ref(), means),
         PowerState::On => {
             let spoke = [(Word::Home, Evidence::Home), (Word::Node, Evidence::Node)];
             if let Some((_, evidence)) = spoke.into_iter().find(|(word, _)| heard.has(*word)) {
                 return Plan::WriteSeen(Sight::By(evidence));
+            }
+            if is_installed && is_in_the_way(&heard, seen, now, means) {
+                return Plan::TakeOut;
             }
             if is_installed {
                 return await_start(host, &heard, now, means);
@@ -101,6 +105,14 @@ fn await_start(host: &PhysicalHost, heard: &Heard, now: Timestamp, means: Means)
         return Plan::AwaitBoot;
     }
     Plan::WriteSeen(Sight::By(Evidence::Installed))
+}
+
+/// Whether the medium that the agent came on is still in its drive, though its work is done: firmware that begins with
+/// drives would start the agent again, and not what it installed. A BMC that does not let it go does not hold the machine
+/// for ever.
+fn is_in_the_way(heard: &Heard, seen: Seen, now: Timestamp, means: Means) -> bool {
+    let is_tried = heard.since(Word::Installed).is_some_and(|at| !has_passed(at, now, means.patience));
+    seen.medium == Some(true) && is_tried
 }
 
 /// The BMC has lost the medium that the agent is on.

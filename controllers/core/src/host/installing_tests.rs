@@ -43,6 +43,7 @@ fn planned(more: Value, marks: &[(&str, &str)], seen: Seen, second: i64) -> Stri
         Plan::NoteOn(booting) => format!("NoteOn {booting}"),
         other @ (Plan::Watch
         | Plan::WaitForConsumer
+        | Plan::TakeOut
         | Plan::TurnOn
         | Plan::AwaitBoot
         | Plan::WriteSeen(_)
@@ -123,6 +124,35 @@ fn an_installed_machine_counts_by_its_call_and_else_by_what_the_agent_said() {
     ] {
         let marks = [(BOOTING, BEGUN), (HEARD, heard)];
         assert_eq!(planned(more.clone(), &marks, on, second), expected, "{more} {heard}");
+    }
+}
+
+#[test]
+fn the_medium_that_the_agent_came_on_is_taken_out_once_its_work_is_done() {
+    let (on, off) = (PowerState::On, PowerState::Off);
+    for (heard, power, medium, second, expected) in [
+        ("c installed=300", on, Some(true), 301, "TakeOut"),
+        ("c installed=300 restarting=301", on, Some(true), 302, "TakeOut"),
+        ("c installed=300 restarting=301", off, Some(true), 302, "TakeOut"),
+        ("c installed=300 restarting=301", on, Some(false), 302, "WriteSeen(By(Installed))"),
+        ("c installed=300 restarting=301", off, Some(false), 302, "TurnOn"),
+        // Nobody knows.
+        ("c installed=300 restarting=301", on, None, 302, "WriteSeen(By(Installed))"),
+        // It has called: it did not start the agent again.
+        ("c installed=300 restarting=301 home=302", on, Some(true), 302, "WriteSeen(By(Home))"),
+        // Its BMC does not let it go.
+        ("c installed=300 restarting=301", on, Some(true), 899, "TakeOut"),
+        ("c installed=300 restarting=301", on, Some(true), 900, "WriteSeen(By(Installed))"),
+        ("c installed=300 restarting=301", off, Some(true), 900, "TurnOn"),
+        // It is still needed.
+        ("", on, Some(true), 302, "AwaitBoot"),
+    ] {
+        let marks = [(BOOTING, BEGUN), (AGENT, WRITING), (HEARD, heard)];
+        assert_eq!(
+            planned(json!({}), &marks, seen(power, medium), second),
+            expected,
+            "{heard} {power:?} {medium:?} {second}"
+        );
     }
 }
 

@@ -103,6 +103,8 @@ pub enum Plan {
     Install(Wanted),
     /// The machine has power: add that to its mark.
     NoteOn(Booting),
+    /// What it started from is not needed any more: eject it, or firmware that begins with drives starts it again.
+    TakeOut,
     /// It had power and is off: what ran on it ended so. Turn it on.
     TurnOn,
     /// Wait for the boot, looking often.
@@ -146,6 +148,7 @@ impl Plan {
             | Self::WaitForConsumer
             | Self::Install(_)
             | Self::NoteOn(_)
+            | Self::TakeOut
             | Self::TurnOn
             | Self::AwaitBoot
             | Self::WriteSeen(_)
