@@ -2,7 +2,7 @@
 #
 # Needs Rust (rustup fetches the toolchain of rust-toolchain.toml), Go (the real Kubernetes and Cluster
 # API components of the tests are built from their released modules), Python with venv (what others wrote
-# to speak Redfish), a C linker, make and bash.
+# to speak Redfish), a C compiler (ring, jemalloc and the agent's decompressors are C), make and bash.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
