@@ -63,6 +63,12 @@ async fn crds_samples_and_manifests_of_the_iso_era_are_accepted() -> Result<()> 
         ensure!(said.contains(&of_kind), "config/samples has no {kind}:\n{said}");
     }
 
+    // What belongs together is in folders, in the namespaces of a platform team and of a tenant.
+    for namespace in ["metal", "team-a"] {
+        plane.kubectl(&["create", "namespace", namespace]).await?.success()?;
+    }
+    plane.kubectl(&["apply", "-R", "-f", &samples.to_string_lossy()]).await?.success()?;
+
     let iso_era = workspace::root().join("e2e/tests/manifests/iso-era.yaml");
     let output = plane.kubectl(&["apply", "-f", &iso_era.to_string_lossy()]).await?;
     ensure!(!output.stderr.contains("Warning"), "{}", output.stderr);

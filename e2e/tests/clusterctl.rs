@@ -17,11 +17,14 @@ use beskar7_e2e::{wait, workspace};
 use serde_json::{Value, json};
 
 /// What the templates ask for and a person would know. The endpoint is on this machine: Cluster API connects to it.
-const VARIABLES: [(&str, &str); 4] = [
+const VARIABLES: [(&str, &str); 7] = [
     ("CONTROL_PLANE_ENDPOINT_IP", "127.53.0.10"),
     ("BESKAR7_IMAGE_URL", "http://images.example.com/node.iso"),
     ("BESKAR7_CONTROL_PLANE_CONFIG_URL", "http://config.example.com/control-plane.yaml"),
     ("BESKAR7_WORKER_CONFIG_URL", "http://config.example.com/worker.yaml"),
+    ("BESKAR7_KERNEL_URL", "http://images.example.com/vmlinuz"),
+    ("BESKAR7_INITRAMFS_URL", "http://images.example.com/initrd"),
+    ("BESKAR7_IMAGE_CHECKSUM", "http://images.example.com/SHA256SUMS"),
 ];
 
 /// The flavour of the ClusterClass.
@@ -84,6 +87,7 @@ async fn clusterctl_installs_the_release_and_every_template_is_accepted() -> Res
 
     kube_vip_is_a_pod(&plane).await?;
     topologies_are_made(&plane).await?;
+    disk_images_are_described(&plane, &cluster_api).await.context("disk images")?;
 
     // Not only accepted: Cluster API takes the objects up.
     let kind = "beskar7cluster.infrastructure.cluster.x-k8s.io/sample";
@@ -213,6 +217,43 @@ async fn topologies_are_made(plane: &ControlPlane) -> Result<()> {
     let endpoint = &get("beskar7cluster", "held").await?["spec"]["controlPlaneEndpoint"];
     ensure!(endpoint == &json!({"host": "127.53.0.10", "port": 6443}), "{endpoint}");
     Ok(())
+}
+
+/// What is known of a disk image, and of the disk that it is written to, reaches the machines' templates through the class.
+async fn disk_images_are_described(plane: &ControlPlane, cluster_api: &ClusterApi) -> Result<()> {
+    let image = ("BESKAR7_IMAGE_URL", "http://images.example.com/node-{version}.qcow2");
+    let variables = [VARIABLES.as_slice(), &[("BESKAR7_PROVISIONING_MODE", "DiskImage"), image]].concat();
+    let cluster = generated(cluster_api, "imaged", TOPOLOGY, &variables).await?;
+    // clusterctl has no variables for what is said of an image.
+    let of_the_image = "    - {name: image, value: {checksum: 'http://images.example.com/SHA256SUMS'}}\n    - {name: rootDeviceHints, value: {minSizeGigabytes: 400}}\n";
+    let cluster =
+        cluster.replacen("    - name: imageURL\n", &format!("{of_the_image}    - name: imageURL\n"), 1);
+    accepted(plane, &cluster).await.with_context(|| cluster.clone())?;
+    for template in machine_templates(plane, "imaged").await? {
+        let machine = &template["spec"]["template"]["spec"];
+        ensure!(machine["provisioningMode"] == "DiskImage", "{machine:#}");
+        ensure!(machine["imageURL"] == "http://images.example.com/node-v1.36.3.qcow2", "{machine:#}");
+        ensure!(machine["image"]["checksum"] == "http://images.example.com/SHA256SUMS", "{machine:#}");
+        ensure!(machine["rootDeviceHints"] == json!({"minSizeGigabytes": 400}), "{machine:#}");
+    }
+    Ok(())
+}
+
+/// What the control plane and the workers of a topology are made from.
+async fn machine_templates(plane: &ControlPlane, cluster: &str) -> Result<Vec<Value>> {
+    let label = format!("cluster.x-k8s.io/cluster-name={cluster}");
+    let what = format!("both templates of {cluster}");
+    let found = wait::until(what, Duration::from_secs(60), || async {
+        let arguments = ["get", "beskar7machinetemplates", "-l", &label, "-o", "json"];
+        let all: Value = serde_json::from_str(&plane.kubectl(&arguments).await?.success()?)?;
+        let all = all["items"].as_array().context("no list")?;
+        Ok(if all.len() == 2 {
+            wait::Seen::Done(all.clone())
+        } else {
+            wait::Seen::NotYet(format!("{all:?}"))
+        })
+    });
+    Ok(found.await?)
 }
 
 /// What the flavour kube-vip writes onto machines is text to Cluster API, and a Pod to kubelet.
