@@ -123,7 +123,7 @@ impl Cache {
         kept.files = kept.files.saturating_add(1);
         let path = self.directory.join(format!("{PREFIX}{pin}-{}{SUFFIX}", kept.files));
         // Quick enough to be done here: nothing is written.
-        let image = match create(&path, pin.size()) {
+        let image = match create(&path) {
             Ok(file) => Arc::new(Image::new(file, path, pin.size())),
             Err(error) => {
                 if !self.said.swap(true, Ordering::Relaxed) {
@@ -196,11 +196,10 @@ impl Drop for Reservation<'_> {
     }
 }
 
-fn create(path: &Path, size: u64) -> io::Result<File> {
-    let file = File::options().read(true).write(true).create_new(true).open(path)?;
-    // Sparse: it takes no more than what is written.
-    file.set_len(size)?;
-    Ok(file)
+/// It grows as blocks are written, and is sparse between them: a length that nobody but its server vouches for is more than
+/// many file systems give a file.
+fn create(path: &Path) -> io::Result<File> {
+    File::options().read(true).write(true).create_new(true).open(path)
 }
 
 /// Removes images' files where it may take long.
