@@ -6,6 +6,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+/// So many of them one address may have at most: behind some networks, all machines have the same one.
+pub(crate) fn most_of_one(most: usize) -> usize {
+    (most / 4 * 3).max(1)
+}
+
 /// Places that are taken and given back.
 #[derive(Debug)]
 pub(crate) struct Places {
@@ -71,6 +76,13 @@ mod tests {
 
     fn address(last: u8) -> IpAddr {
         IpAddr::from([192, 0, 2, last])
+    }
+
+    #[test]
+    fn one_address_leaves_places_to_others() {
+        for (most, of_one) in [(1, 1), (3, 1), (32, 24), (256, 192), (4096, 3072)] {
+            assert_eq!(most_of_one(most), of_one, "{most}");
+        }
     }
 
     #[test]

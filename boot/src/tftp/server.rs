@@ -25,12 +25,11 @@ use super::{
 };
 use crate::{
     datagrams::{BindError, Datagrams, Local, Place, Received, bind as bind_place},
-    places::Places,
+    open_files::Shares,
+    places::{Places, most_of_one},
 };
 
-/// So many files are on their way at once; who asks then asks again.
-const MOST: usize = 1024;
-/// So many of them to one address: a machine reads one or two, and asks again for what gets lost.
+/// So many files are on their way to one address: a machine reads one or two, and asks again for what gets lost.
 const MOST_OF_ONE: usize = 64;
 /// So many messages of one client wait to be looked at.
 const WAITING: usize = 64;
@@ -82,6 +81,7 @@ pub async fn serve(
     watcher: Arc<dyn Watcher>,
     stop: CancellationToken,
 ) -> io::Result<()> {
+    let most = Shares::now().transfers;
     let mut desk = Desk {
         datagrams: Arc::new(Datagrams::new(socket.0)?),
         files,
@@ -89,7 +89,7 @@ pub async fn serve(
         limits,
         watcher,
         talks: HashMap::new(),
-        places: Places::new(MOST, MOST_OF_ONE),
+        places: Places::new(most, MOST_OF_ONE.min(most_of_one(most))),
         mtus: Mtus::default(),
         transfers: JoinSet::new(),
     };

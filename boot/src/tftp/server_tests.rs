@@ -245,7 +245,7 @@ async fn who_asks_for_everything_and_reads_nothing_keeps_nobody_else_waiting() {
     for ports in [Ports::Each, Ports::Single] {
         let served = Served::start(ports, &[("file", 600)]).await;
         let mut flood = Vec::new();
-        for number in 0..MOST {
+        for number in 0..Shares::now().transfers {
             let socket = UdpSocket::bind("127.0.0.3:0").await.unwrap();
             socket.send_to(b"\0\x01file\0octet\0timeout\x0010\0", served.at).await.unwrap();
             if number < MOST_OF_ONE {
