@@ -25,6 +25,7 @@ use super::error::UpstreamError;
 use super::pin::Pin;
 use super::remote::Remote;
 use super::settings::CacheSettings;
+use crate::open_files::Shares;
 use crate::source::{Chunks, check};
 
 /// What is fetched and kept at once.
@@ -40,6 +41,8 @@ const SUFFIX: &str = ".blocks";
 pub(crate) struct Cache {
     directory: PathBuf,
     limit: u64,
+    /// How many images there may be: each has a file open.
+    most: usize,
     kept: Mutex<Kept>,
     fetches: Semaphore,
     buffers: Arc<Buffers>,
@@ -65,6 +68,13 @@ impl Kept {
         self.used = self.used.saturating_sub(image.stored());
         Some(image)
     }
+
+    /// Forgets the image that was not read for the longest time, of those that nobody reads.
+    fn take_oldest(&mut self) -> Option<Arc<Image>> {
+        let idle = self.images.iter().filter(|(_, image)| !image.is_read());
+        let oldest = idle.min_by_key(|(_, image)| image.last_read()).map(|(pin, _)| pin.clone())?;
+        self.take(&oldest)
+    }
 }
 
 impl Cache {
@@ -76,6 +86,7 @@ impl Cache {
         Ok(Self {
             directory,
             limit: settings.limit,
+            most: Shares::now().images,
             kept: Mutex::default(),
             fetches: Semaphore::new(FETCHES),
             buffers: Arc::default(),
@@ -110,7 +121,8 @@ impl Cache {
         }
     }
 
-    /// Begins to read an image: till the end of that it stays. `None`: there is no file for it.
+    /// Begins to read an image: till the end of that it stays. `None`: there is no file for it, or all that there may be are
+    /// being read.
     fn begin(&self, pin: &Pin) -> Option<Reading> {
         let mut kept = self.kept();
         kept.clock = kept.clock.saturating_add(1);
@@ -119,6 +131,9 @@ impl Cache {
             Some(image) if image.may_be_tried_again() => remove(kept.take(pin).into_iter().collect()),
             Some(image) => return Some(image.begin(clock)),
             None => {}
+        }
+        if kept.images.len() >= self.most {
+            remove(vec![kept.take_oldest()?]);
         }
         kept.files = kept.files.saturating_add(1);
         let path = self.directory.join(format!("{PREFIX}{pin}-{}{SUFFIX}", kept.files));
@@ -143,12 +158,8 @@ impl Cache {
         let mut kept = self.kept();
         let mut evicted = Vec::new();
         while kept.used.saturating_add(bytes) > self.limit {
-            let idle = kept.images.iter().filter(|(_, image)| !image.is_read());
-            let Some(oldest) = idle.min_by_key(|(_, image)| image.last_read()).map(|(pin, _)| pin.clone())
-            else {
-                break;
-            };
-            evicted.extend(kept.take(&oldest));
+            let Some(oldest) = kept.take_oldest() else { break };
+            evicted.push(oldest);
         }
         let fits = kept.used.saturating_add(bytes) <= self.limit;
         if fits {

@@ -86,3 +86,28 @@ async fn an_image_takes_what_is_kept_of_it_and_not_what_its_server_says() {
     assert!(!image.has(0));
     assert_eq!(image.missing_until(0), u64::MAX);
 }
+
+#[tokio::test]
+async fn there_are_so_many_images_and_no_more_and_the_one_not_read_for_longest_goes_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = CacheSettings { directory: directory.path().to_owned(), limit: 100 };
+    let cache = Cache { most: 2, ..Cache::new(&settings).unwrap() };
+    let pin = |name: &str| {
+        let validator = crate::upstream::pin::Validator::Strong("\"one\"".to_owned());
+        Pin::new(&format!("http://a.test/{name}").parse().unwrap(), validator, 10)
+    };
+    let kept = || {
+        let kept = cache.kept();
+        ["a", "b", "c"].map(|name| kept.images.contains_key(&pin(name)))
+    };
+    let (a, b) = (cache.begin(&pin("a")).unwrap(), cache.begin(&pin("b")).unwrap());
+    assert!(cache.begin(&pin("c")).is_none(), "both are being read");
+    assert!(cache.begin(&pin("a")).is_some(), "it is there already");
+    cache.reserve(b.image(), 10).unwrap().used();
+    drop((a, b));
+    drop(cache.begin(&pin("c")).unwrap());
+    assert_eq!(kept(), [true, false, true], "a was read after b");
+    assert_eq!(cache.kept().used, 0, "what b took is free");
+    drop(cache.begin(&pin("b")).unwrap());
+    assert_eq!(kept(), [false, true, true]);
+}
