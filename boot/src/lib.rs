@@ -17,6 +17,7 @@ pub mod form;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod ipxe;
+pub mod open_files;
 pub mod overlay;
 mod places;
 pub mod ranges;

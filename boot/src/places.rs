@@ -7,6 +7,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+/// So many of them one address may have at most: behind some networks, all machines have the same one.
+pub(crate) fn most_of_one(most: usize) -> usize {
+    (most / 4 * 3).max(1)
+}
+
 /// Places that are taken and given back.
 #[derive(Debug)]
 pub(crate) struct Places<Who: Copy + Eq + Hash> {
@@ -69,6 +74,13 @@ impl<Who: Copy + Eq + Hash> Drop for Place<Who> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_address_leaves_places_to_others() {
+        for (most, of_one) in [(1, 1), (3, 1), (32, 24), (256, 192), (4096, 3072)] {
+            assert_eq!(most_of_one(most), of_one, "{most}");
+        }
+    }
 
     #[test]
     fn one_alone_can_not_have_them_all() {

@@ -4,6 +4,7 @@
 mod files;
 mod line;
 mod message;
+mod mtus;
 mod server;
 mod transfer;
 mod watcher;

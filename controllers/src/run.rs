@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use beskar7_boot::{
     dhcp::{self, BindError},
+    open_files::{self, Shares},
     server::{Certificate, CertificateError},
     tftp::{self, Files, Ports},
     upstream::{CacheSettings, UpstreamError, UpstreamSettings, Upstreams},
@@ -96,6 +97,8 @@ pub async fn run(options: &Options) -> Result<Exit, RunError> {
     let signals = Signals::listen().map_err(RunError::Signals)?;
     let identity = Identity::new();
     tracing::info!(version = crate::VERSION, %identity, "beskar7 manager");
+    // Before anything is made whose number goes by it.
+    open_files::raise_limit();
 
     // Chosen once for the whole process. Already chosen is as good: nobody else here would choose another one.
     let _chosen_before = rustls::crypto::ring::default_provider().install_default();
@@ -358,6 +361,7 @@ fn boot_server(
     if let Ok(address) = http.local_addr() {
         tracing::info!(url = options.boot_url(), %address, tls = certificate.is_some(), "boot server on");
     }
+    warn_if_short_of_files();
     let loaders = match options.ipxe_dir() {
         Some(path) => Files::load(path).map_err(|source| RunError::Loaders(path.to_owned(), source))?,
         None => Files::default(),
@@ -373,6 +377,22 @@ fn boot_server(
         discovering: options.discovering(),
     };
     Ok(Some(boot_server::start(parts, presenter.clone(), feeds, stop)))
+}
+
+fn warn_if_short_of_files() {
+    let limit = open_files::limit();
+    let shares = Shares::of(limit);
+    if shares.are_short() {
+        let Shares { connections, transfers, images } = shares;
+        tracing::warn!(
+            limit,
+            connections,
+            transfers,
+            images,
+            "few files may be open at once, and so many machines are served and images kept at most: raise the hard limit \
+             (nofile) of this container's runtime or of this service"
+        );
+    }
 }
 
 fn dhcp_sockets(

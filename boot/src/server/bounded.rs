@@ -18,12 +18,11 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-use crate::places::{Place, Places};
+use crate::{
+    open_files::Shares,
+    places::{Place, Places, most_of_one},
+};
 
-/// A rack that boots at once has two connections for each machine, its own and its BMC's.
-const MOST: usize = 4096;
-/// So many of them one address may have: behind some networks, all machines have the same one.
-const MOST_OF_ONE: usize = MOST / 4 * 3;
 /// For so long nothing more of an answer may be taken. Some BMCs ask for a whole image at once and read on when their
 /// machine does, which may stand at a menu.
 const LONGEST_STALL: Duration = Duration::from_secs(600);
@@ -37,7 +36,8 @@ pub(super) struct Bounded<A> {
 
 impl<A> Bounded<A> {
     pub(super) fn new(inner: A) -> Self {
-        Self { inner, places: Places::new(MOST, MOST_OF_ONE) }
+        let most = Shares::now().connections;
+        Self { inner, places: Places::new(most, most_of_one(most)) }
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::{
     collections::HashMap,
-    fs, io,
+    io,
     net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket},
     sync::Arc,
     time::Duration,
 };
 
-use nix::net::if_::if_indextoname;
 use tokio::{
     sync::mpsc::{Sender, channel},
     task::JoinSet,
@@ -20,17 +19,17 @@ use super::{
     files::Files,
     line::{LONGEST, Line},
     message::{ErrorCode, Message, Request, refusal},
+    mtus::Mtus,
     transfer::{End, Limits, Transfer},
     watcher::Watcher,
 };
 use crate::{
     datagrams::{BindError, Datagrams, Local, Place, Received, bind as bind_place},
-    places::Places,
+    open_files::Shares,
+    places::{Places, most_of_one},
 };
 
-/// So many files are on their way at once; who asks then asks again.
-const MOST: usize = 1024;
-/// So many of them to one address: a machine reads one or two, and asks again for what gets lost.
+/// So many files are on their way to one address: a machine reads one or two, and asks again for what gets lost.
 const MOST_OF_ONE: usize = 64;
 /// So many messages of one client wait to be looked at.
 const WAITING: usize = 64;
@@ -82,6 +81,7 @@ pub async fn serve(
     watcher: Arc<dyn Watcher>,
     stop: CancellationToken,
 ) -> io::Result<()> {
+    let most = Shares::now().transfers;
     let mut desk = Desk {
         datagrams: Arc::new(Datagrams::new(socket.0)?),
         files,
@@ -89,7 +89,8 @@ pub async fn serve(
         limits,
         watcher,
         talks: HashMap::new(),
-        places: Places::new(MOST, MOST_OF_ONE),
+        places: Places::new(most, MOST_OF_ONE.min(most_of_one(most))),
+        mtus: Mtus::default(),
         transfers: JoinSet::new(),
     };
     let mut buffer = [0; LONGEST];
@@ -126,6 +127,7 @@ struct Desk {
     /// With one port for all: who is being sent a file.
     talks: HashMap<SocketAddrV4, Talk>,
     places: Arc<Places<Ipv4Addr>>,
+    mtus: Mtus,
     transfers: JoinSet<SocketAddrV4>,
 }
 
@@ -188,7 +190,8 @@ impl Desk {
                 Err(error) => return tracing::error!(%error, "no port for a transfer"),
             },
         };
-        let (transfer, next) = Transfer::begin(&request, content, self.limits.within(mtu(asked.interface)));
+        let limits = self.limits.within(self.mtus.of(asked.interface));
+        let (transfer, next) = Transfer::begin(&request, content, limits);
         let watcher = self.watcher.clone();
         self.transfers.spawn(async move {
             let end = timeout(LONGEST_TRANSFER, line.run(transfer, next)).await.unwrap_or(End::Silent);
@@ -211,14 +214,6 @@ impl Desk {
         let _sent = self.datagrams.send(&refusal(code, why), peer, from).await;
         self.watcher.refused(file, peer.into(), code);
     }
-}
-
-/// How long a packet of an interface may be, by its number; the kernel has it at hand, so that reading waits for nothing.
-/// Nothing, where the system does not say.
-fn mtu(interface: i32) -> Option<usize> {
-    let name = if_indextoname(u32::try_from(interface).ok()?).ok()?;
-    let said = fs::read_to_string(format!("/sys/class/net/{}/mtu", name.to_str().ok()?)).ok()?;
-    said.trim().parse().ok()
 }
 
 fn tell(watcher: &dyn Watcher, file: &str, peer: SocketAddr, end: End) {

@@ -25,6 +25,7 @@ use super::error::UpstreamError;
 use super::pin::Pin;
 use super::remote::Remote;
 use super::settings::CacheSettings;
+use crate::open_files::Shares;
 use crate::source::{Chunks, check};
 
 /// What is fetched and kept at once.
@@ -40,6 +41,8 @@ const SUFFIX: &str = ".blocks";
 pub(crate) struct Cache {
     directory: PathBuf,
     limit: u64,
+    /// How many images there may be: each has a file open.
+    most: usize,
     kept: Mutex<Kept>,
     fetches: Semaphore,
     buffers: Arc<Buffers>,
@@ -65,6 +68,13 @@ impl Kept {
         self.used = self.used.saturating_sub(image.stored());
         Some(image)
     }
+
+    /// Forgets the image that was not read for the longest time, of those that nobody reads.
+    fn take_oldest(&mut self) -> Option<Arc<Image>> {
+        let idle = self.images.iter().filter(|(_, image)| !image.is_read());
+        let oldest = idle.min_by_key(|(_, image)| image.last_read()).map(|(pin, _)| pin.clone())?;
+        self.take(&oldest)
+    }
 }
 
 impl Cache {
@@ -76,6 +86,7 @@ impl Cache {
         Ok(Self {
             directory,
             limit: settings.limit,
+            most: Shares::now().images,
             kept: Mutex::default(),
             fetches: Semaphore::new(FETCHES),
             buffers: Arc::default(),
@@ -110,7 +121,8 @@ impl Cache {
         }
     }
 
-    /// Begins to read an image: till the end of that it stays. `None`: there is no file for it.
+    /// Begins to read an image: till the end of that it stays. `None`: there is no file for it, or all that there may be are
+    /// being read.
     fn begin(&self, pin: &Pin) -> Option<Reading> {
         let mut kept = self.kept();
         kept.clock = kept.clock.saturating_add(1);
@@ -120,10 +132,13 @@ impl Cache {
             Some(image) => return Some(image.begin(clock)),
             None => {}
         }
+        if kept.images.len() >= self.most {
+            remove(vec![kept.take_oldest()?]);
+        }
         kept.files = kept.files.saturating_add(1);
         let path = self.directory.join(format!("{PREFIX}{pin}-{}{SUFFIX}", kept.files));
         // Quick enough to be done here: nothing is written.
-        let image = match create(&path, pin.size()) {
+        let image = match create(&path) {
             Ok(file) => Arc::new(Image::new(file, path, pin.size())),
             Err(error) => {
                 if !self.said.swap(true, Ordering::Relaxed) {
@@ -143,12 +158,8 @@ impl Cache {
         let mut kept = self.kept();
         let mut evicted = Vec::new();
         while kept.used.saturating_add(bytes) > self.limit {
-            let idle = kept.images.iter().filter(|(_, image)| !image.is_read());
-            let Some(oldest) = idle.min_by_key(|(_, image)| image.last_read()).map(|(pin, _)| pin.clone())
-            else {
-                break;
-            };
-            evicted.extend(kept.take(&oldest));
+            let Some(oldest) = kept.take_oldest() else { break };
+            evicted.push(oldest);
         }
         let fits = kept.used.saturating_add(bytes) <= self.limit;
         if fits {
@@ -196,11 +207,10 @@ impl Drop for Reservation<'_> {
     }
 }
 
-fn create(path: &Path, size: u64) -> io::Result<File> {
-    let file = File::options().read(true).write(true).create_new(true).open(path)?;
-    // Sparse: it takes no more than what is written.
-    file.set_len(size)?;
-    Ok(file)
+/// It grows as blocks are written, and is sparse between them: a length that nobody but its server vouches for is more than
+/// many file systems give a file.
+fn create(path: &Path) -> io::Result<File> {
+    File::options().read(true).write(true).create_new(true).open(path)
 }
 
 /// Removes images' files where it may take long.

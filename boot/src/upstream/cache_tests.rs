@@ -39,7 +39,7 @@ async fn a_disk_that_takes_nothing_is_left_out_and_said_once() {
         UpstreamSettings { allow_loopback: true, cache: Some(cache), ..UpstreamSettings::default() };
     let upstream = Upstreams::new(&settings).unwrap().open(&url).await.unwrap();
     let path = directory.path().join("full");
-    create(&path, upstream.length()).unwrap();
+    create(&path).unwrap();
     let image = Arc::new(Image::new(File::open(&path).unwrap(), path, upstream.length()));
     let cache = upstream.cache.clone().unwrap();
     cache.kept().images.insert(upstream.pin().clone(), image.clone());
@@ -67,4 +67,47 @@ async fn a_file_that_was_given_up_is_made_anew_after_a_while() {
     drop(first);
     assert!(!is_the_same());
     assert_eq!(cache.kept().used, 0);
+}
+
+/// Nothing is made as large as an image is said to be, and nothing goes through all its blocks.
+#[tokio::test]
+async fn an_image_takes_what_is_kept_of_it_and_not_what_its_server_says() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("absurd");
+    let file = create(&path).unwrap();
+    let image = Image::new(file, path, u64::MAX);
+    assert_eq!(image.missing_until(0), u64::MAX);
+    image.store(0, bytes::Bytes::from_static(b"first")).await.unwrap();
+    image.store(200, bytes::Bytes::from_static(b"another")).await.unwrap();
+    assert!(image.has(0) && image.has(200) && !image.has(1) && !image.has(199) && !image.has(201));
+    assert_eq!([0, 1, 199].map(|block| image.missing_until(block)), [200 * BLOCK; 3]);
+    assert_eq!([200, 201, 1 << 40].map(|block| image.missing_until(block)), [u64::MAX; 3]);
+    image.fail(&io::ErrorKind::StorageFull.into());
+    assert!(!image.has(0));
+    assert_eq!(image.missing_until(0), u64::MAX);
+}
+
+#[tokio::test]
+async fn there_are_so_many_images_and_no_more_and_the_one_not_read_for_longest_goes_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = CacheSettings { directory: directory.path().to_owned(), limit: 100 };
+    let cache = Cache { most: 2, ..Cache::new(&settings).unwrap() };
+    let pin = |name: &str| {
+        let validator = crate::upstream::pin::Validator::Strong("\"one\"".to_owned());
+        Pin::new(&format!("http://a.test/{name}").parse().unwrap(), validator, 10)
+    };
+    let kept = || {
+        let kept = cache.kept();
+        ["a", "b", "c"].map(|name| kept.images.contains_key(&pin(name)))
+    };
+    let (a, b) = (cache.begin(&pin("a")).unwrap(), cache.begin(&pin("b")).unwrap());
+    assert!(cache.begin(&pin("c")).is_none(), "both are being read");
+    assert!(cache.begin(&pin("a")).is_some(), "it is there already");
+    cache.reserve(b.image(), 10).unwrap().used();
+    drop((a, b));
+    drop(cache.begin(&pin("c")).unwrap());
+    assert_eq!(kept(), [true, false, true], "a was read after b");
+    assert_eq!(cache.kept().used, 0, "what b took is free");
+    drop(cache.begin(&pin("b")).unwrap());
+    assert_eq!(kept(), [false, true, true]);
 }

@@ -8,6 +8,10 @@ use http::{HeaderMap, StatusCode};
 use super::error::Why;
 use super::pin::{Pin, Validator};
 
+/// More bytes than an image can have: at ten gigabits a second, they would be read for fifteen hours. A server may say any
+/// number, and whoever names its URL may have chosen it.
+const LARGEST: u64 = 64 << 40;
+
 /// What is wrong with an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
@@ -49,7 +53,14 @@ pub(crate) fn first(status: StatusCode, headers: &HeaderMap) -> Result<First, Wh
         StatusCode::RANGE_NOT_SATISFIABLE => return Err(nothing()),
         other => return Err(Why::Status(other)),
     };
-    if first.size == 0 { Err(nothing()) } else { Ok(first) }
+    match first.size {
+        0 => Err(nothing()),
+        1..=LARGEST => Ok(first),
+        size => Err(Why::Answer(format!(
+            "the server says that it has {size} bytes, and no image of more than {} TiB is read: look at what is there",
+            LARGEST >> 40
+        ))),
+    }
 }
 
 /// Whether an answer is the range that was asked for, of the pinned image.

@@ -116,3 +116,21 @@ fn an_opening_tells_size_and_ranges() {
         assert_eq!(first(status, &headers(&given)), expected, "{status} {given:?}");
     }
 }
+
+#[test]
+fn no_server_is_believed_that_says_more_than_an_image_can_have() {
+    let largest = 64_u64 << 40;
+    let asked = |size: u64| {
+        let (range, length) = (format!("bytes 0-0/{size}"), size.to_string());
+        let parts = first(StatusCode::PARTIAL_CONTENT, &headers(&[(CONTENT_RANGE, &range)]));
+        let whole = first(StatusCode::OK, &headers(&[(CONTENT_LENGTH, &length)]));
+        [parts, whole]
+    };
+    assert_eq!(asked(largest), [true, false].map(|ranges| Ok(First { size: largest, ranges })));
+    for size in [largest + 1, 1 << 53, u64::MAX] {
+        for found in asked(size) {
+            let why = found.unwrap_err();
+            assert!(!why.is_passing() && why.to_string().contains("more than 64 TiB"), "{size}: {why}");
+        }
+    }
+}

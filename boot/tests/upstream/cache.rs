@@ -166,6 +166,30 @@ async fn an_image_larger_than_the_cache_is_read_all_the_same() {
 }
 
 #[tokio::test]
+async fn a_server_that_says_it_has_more_than_a_disk_can_hold_is_read_and_keeps_nobody_out() {
+    const SIZE: u64 = 64 << 40;
+    let server = Server::start(|request, _| {
+        let (start, end) = request.range().unwrap();
+        let range = format!("bytes {start}-{}/{SIZE}", end - 1);
+        reply(206, &[ETAG, ("content-range", &range)], &vec![7; end - start])
+    })
+    .await;
+    let (directory, upstreams) = cached(10 * BLOCK);
+    let upstream = upstreams.open(&server.url()).await.unwrap();
+    for start in [5, SIZE - 100, 5] {
+        assert_eq!(read(&upstream, start..start + 100).await.unwrap(), vec![7; 100], "{start}");
+    }
+    assert!(on_disk(&directory) <= 2 * BLOCK as u64);
+    // Others are kept as before.
+    let (other, image) = serve(2 * BLOCK).await;
+    let upstream = upstreams.open(&other.url()).await.unwrap();
+    for _ in 0..2 {
+        assert!(read(&upstream, 0..2 * BLOCK as u64).await.unwrap() == image, "other bytes");
+    }
+    assert_eq!(other.ranges().len(), 2);
+}
+
+#[tokio::test]
 async fn without_its_directory_the_cache_is_left_out() {
     let (server, image) = serve(2 * BLOCK).await;
     let (directory, upstreams) = cached(100 * BLOCK);

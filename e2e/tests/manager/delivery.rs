@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 use anyhow::{Context, Result, ensure};
 use beskar7_api::{HostState, PhysicalHost, annotations, conditions};
 use beskar7_e2e::manager::Manager;
+use beskar7_e2e::objects;
 use beskar7_e2e::workload::Installer;
 use beskar7_e2e::{probe, wait};
 use beskar7_redfish_sim::machine::log::Action;
@@ -23,6 +24,8 @@ use super::site::{FLAGS, Site, name};
 /// Bootstrap data as CABPK writes it; the word in it is never to be seen anywhere else.
 const BOOTSTRAP: &str = "## template: jinja\n#cloud-config\n\nwrite_files:\n-   path: /run/kubeadm/kubeadm-join-config.yaml\n    content: |\n      token: bootstrap-token-4712\n      name: '{{ ds.meta_data.local_hostname }}'\nruncmd:\n  - 'kubeadm join --config /run/kubeadm/kubeadm-join-config.yaml'\n";
 const SECRET_WORD: &str = "bootstrap-token-4712";
+/// The same for another machine.
+const THEIR_WORD: &str = "bootstrap-token-8147";
 
 /// What a machine of its own system is told: where its configuration is.
 fn remote() -> Value {
@@ -107,7 +110,11 @@ async fn a_configuration_is_for_its_machine_and_for_nobody_else() -> Result<()> 
         machine.status.as_ref().is_some_and(|status| status.host_ref.is_some())
     })
     .await?;
-    make_machine(&site.client, "theirs", &site.image, &json!({}), &remote()).await?;
+    let theirs = BOOTSTRAP.replace(SECRET_WORD, THEIR_WORD);
+    let data = json!({"value": theirs, "format": "cloud-config"});
+    objects::make_secret(&site.client, HOSTS, "of-theirs", &data).await?;
+    let owner = json!({"spec": {"bootstrap": {"dataSecretName": "of-theirs"}}});
+    make_machine(&site.client, "theirs", &site.image, &owner, &remote()).await?;
     let all = hosts(&site.client, HOSTS);
     let mine = until_host(&all, &name(0), "held", |host| host.spec.consumer_ref.is_some()).await?;
     let number =
@@ -148,10 +155,24 @@ async fn a_configuration_is_for_its_machine_and_for_nobody_else() -> Result<()> 
         meta_data.lines().find_map(|line| line.strip_prefix("phone_home_url: \"")).context("no call")?;
     let home = home.trim_end_matches('"').to_owned();
 
+    // Each capability reads its own configuration, and no other.
+    let foreign = inserted(&site, other, &here).await?;
+    until_host(&all, &name(other), "turned on", |host| state_of(host) == Some(HostState::Provisioning))
+        .await?;
+    let installer = Installer::read(&foreign).await?;
+    ensure!(installer.configuration.as_deref() == Some(theirs.as_str()), "not byte for byte: {installer:?}");
+    let their_data = configuration_url(&installer)?.to_owned();
+    until_host(&all, &name(other), "heard of", |host| heard(host).contains("configuration=")).await?;
+    for (url, expected) in [(&their_data, &theirs), (&user_data, &rotated)] {
+        for base in [&here, &there] {
+            let (status, _, body) = ask(&client, Method::GET, &url.replace(&here, base)).await?;
+            ensure!(status == StatusCode::OK && body == *expected, "{base}: {status} {body}");
+        }
+    }
+
     // Nobody learns anything who has no right to it.
     let nothing = ask(&client, Method::GET, &format!("{here}/c/{}/user-data", "0".repeat(40))).await?;
     ensure!(nothing.0 == StatusCode::NOT_FOUND, "{nothing:?}");
-    let foreign = inserted(&site, other, &here).await?;
     let swapped = |purpose: &str| user_data.replace(token(&user_data).unwrap_or_default(), purpose);
     for url in [
         swapped(token(&image)?),
@@ -204,7 +225,11 @@ async fn a_configuration_is_for_its_machine_and_for_nobody_else() -> Result<()> 
     }
     ensure!(site.done_to(other)? == turned_on, "the neighbour was left alone");
 
-    let secrets = [token(&user_data)?, token(&image)?, token(&home)?, token(&foreign)?, SECRET_WORD];
+    let capabilities = [&user_data, &image, &home, &foreign, &their_data];
+    let mut secrets = vec![SECRET_WORD, THEIR_WORD];
+    for url in capabilities {
+        secrets.push(token(url)?);
+    }
     is_nowhere(&site, &[&site.manager, &follower], &secrets).await?;
     follower.stop().await?;
     site.close().await

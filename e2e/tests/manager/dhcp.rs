@@ -2,10 +2,10 @@
 //! needs root; without, the tests that do so are skipped, and say so.
 
 use std::io::ErrorKind;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use beskar7_boot::dhcp::{Mac, Operation, Packet};
 use beskar7_e2e::wait::{self, Seen};
 use tokio::net::UdpSocket;
@@ -86,6 +86,27 @@ impl Machine {
         });
         Ok(found.await?)
     }
+}
+
+/// Reads a file by TFTP, as firmware does that knows no options.
+pub async fn read_by_tftp(server: SocketAddrV4, file: &str) -> Result<Vec<u8>> {
+    const BLOCK: usize = 512;
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    socket.send_to(format!("\0\x01{file}\0octet\0").as_bytes(), server).await?;
+    let (mut read, mut buffer) = (Vec::new(), [0; 4 + BLOCK]);
+    for number in 1_u16.. {
+        let received = tokio::time::timeout(LIMIT, socket.recv_from(&mut buffer)).await;
+        let (length, from) = received.context("no more of a file by TFTP")??;
+        let (head, content) = buffer[..length].split_at_checked(4).context("no head")?;
+        let [high, low] = number.to_be_bytes();
+        ensure!(head == [0, 3, high, low], "{head:?} instead of block {number}");
+        read.extend_from_slice(content);
+        socket.send_to(&[0, 4, high, low], from).await?;
+        if content.len() < BLOCK {
+            break;
+        }
+    }
+    Ok(read)
 }
 
 pub fn skipped(test: &str) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Booting from the network, with the API server and a simulated BMC: what the documents on PXE and DHCP and on server
 //! provisioning promise, sentence by sentence. Real firmware boots in `e2e/tests/network_boot.rs`.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
@@ -20,13 +20,13 @@ use beskar7_redfish_sim::machine::boot::{OverrideEnabled, Target};
 use beskar7_redfish_sim::machine::log::Action;
 use bytes::Bytes;
 use k8s_openapi::api::events::v1::Event;
-use kube::Api;
 use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::{Api, ResourceExt as _};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use super::delivery::is_nowhere;
-use super::dhcp::{IPXE, Machine, PORT, PXE, skipped};
+use super::dhcp::{IPXE, Machine, PORT, PXE, read_by_tftp, skipped};
 use super::from_network::Loader;
 use super::owners::{delete_machine, make_machine, until_gone, until_phase};
 use super::setup::*;
@@ -159,6 +159,14 @@ async fn bootstrapping_a_host_with_pxe_and_dhcp_step_by_step() -> Result<()> {
     let served: Vec<&str> = status.artifacts.iter().map(|artifact| artifact.name.as_str()).collect();
     ensure!(served == ["kernel", "initramfs"], "{served:?}");
 
+    // One of each, wherever one looks.
+    let made = Api::<HostBootConfiguration>::all(site.client.clone()).list(&ListParams::default()).await?;
+    let made: Vec<String> = made.iter().map(|one| one.name_any()).collect();
+    ensure!(made == [name(0)], "{made:?}");
+    let made = Api::<DHCPReservation>::all(site.client.clone()).list(&ListParams::default()).await?;
+    let made: Vec<String> = made.iter().map(|one| one.name_any()).collect();
+    ensure!(made == [name(0)], "{made:?}");
+
     // 4. Resource linking: the claim is updated to reference both.
     tenant
         .until("mine", "linked", |claim| {
@@ -285,17 +293,27 @@ async fn a_server_is_powered_only_once_its_boot_configuration_is_ready() -> Resu
     ensure!(ignition == IGNITION.as_bytes());
     let (status, root) = machine.get(&machine.url(Purpose::Media, "root")).await?;
     ensure!(status.is_success() && root == vec![9; 20_000], "{status}");
-    machine.call_home().await?;
-    tenant.until_told("my-server-claim", "Provisioned", "True", "provisioned").await?;
-
-    // Another's claim opens nothing here, nor does a guess: the same answer.
+    // Another's claim opens nothing here, nor does a guess, of all that is open to this one: the same answer.
+    let open = [
+        (Purpose::Media, "boot.ipxe"),
+        (Purpose::Media, "kernel"),
+        (Purpose::Media, "root"),
+        (Purpose::Configuration, "user-data"),
+        (Purpose::Configuration, "ignition"),
+    ];
+    for (purpose, name) in open {
+        let (status, _) = machine.get(&machine.url(purpose, name)).await?;
+        ensure!(status.is_success(), "{name}: {status}");
+    }
     for claim in ["another", ""] {
         let stranger = Loader::new(&site.client, &site.manager.boot_url().context("none")?, claim).await?;
-        for name in ["boot.ipxe", "kernel", "root", "user-data"] {
-            let (status, body) = stranger.get(&stranger.url(Purpose::Media, name)).await?;
+        for (purpose, name) in open {
+            let (status, body) = stranger.get(&stranger.url(purpose, name)).await?;
             ensure!(status == StatusCode::NOT_FOUND && body == b"not found\n", "{name}: {status}");
         }
     }
+    machine.call_home().await?;
+    tenant.until_told("my-server-claim", "Provisioned", "True", "provisioned").await?;
     tenant.delete("my-server-claim").await?;
     until_removed(&site).await?;
     until_host(&hosts(&site.client, HOSTS), &name(0), "free", |host| {
@@ -340,7 +358,9 @@ async fn dhcp_gives_a_host_its_boot_instructions_by_its_mac_address_and_others_n
     let loaders = tempfile::tempdir()?;
     std::fs::write(loaders.path().join("snponly.efi"), [1; 4096])?;
     let loaders = format!("--ipxe-dir={}", loaders.path().display());
-    let more = ["--dhcp=proxy", "--dhcp-interfaces=lo", "--tftp-bind-address=0", &loaders];
+    let files_at = SocketAddrV4::new(Ipv4Addr::new(127, 81, 4, 1), 16_069);
+    let tftp = format!("--tftp-bind-address={files_at}");
+    let more = ["--dhcp=proxy", "--dhcp-interfaces=lo", &tftp, &loaders];
     let flags: Vec<&str> = FLAGS.into_iter().chain(more).collect();
     let site = Site::open_serving(&flags, Ipv4Addr::new(127, 81, 4, 1), 1, |_| host()).await?;
     ensure!(machine.ask(&PXE).await?.is_none(), "nobody has claimed it");
@@ -359,11 +379,16 @@ async fn dhcp_gives_a_host_its_boot_instructions_by_its_mac_address_and_others_n
     // Firmware is told to load iPXE, and that the script of this claim; another address, nothing.
     ensure!(machine.until_answered(&PXE).await? == "snponly.efi");
     let script = machine.until_answered(&IPXE).await?;
-    let of_claim = loader(&site, &booting).await?.url(Purpose::Media, "boot.ipxe");
+    let its = loader(&site, &booting).await?;
+    let of_claim = its.url(Purpose::Media, "boot.ipxe");
     ensure!(script == of_claim && script.ends_with("/boot.ipxe"), "{script}");
+    ensure!(read_by_tftp(files_at, "snponly.efi").await? == [1; 4096], "another loader");
     for options in [&PXE[..], &IPXE[..]] {
         ensure!(stranger.ask(options).await?.is_none(), "it was told what another is to boot");
     }
+    let capabilities = capabilities(&its)?;
+    let secrets: Vec<&str> = capabilities.iter().map(String::as_str).collect();
+    is_nowhere(&site, &[&site.manager], &secrets).await?;
     tenant.delete("mine").await?;
     until_removed(&site).await?;
     site.close().await
@@ -472,6 +497,9 @@ async fn a_boot_server_by_itself_serves_while_the_api_server_is_away_but_no_secr
     machine.until_script("sanboot").await?;
     let metrics = boot_only.metrics().await?;
     ensure!(metrics.contains("beskar7_boot_answers_total{answer=\"script\"}"), "{metrics}");
+    let capabilities = capabilities(&machine)?;
+    let secrets: Vec<&str> = capabilities.iter().map(String::as_str).collect();
+    is_nowhere(&site, &[&site.manager, &boot_only], &secrets).await?;
     boot_only.stop().await?;
     site.close().await
 }

@@ -142,6 +142,18 @@ pub fn powered(host: &PhysicalHost) -> Option<PowerState> {
     host.status.as_ref()?.observed_power_state
 }
 
+/// What there is of a kind. The API server first has to read what nobody has asked it for before, and says so.
+async fn listed(all: &Api<DynamicObject>, kind: &str) -> Result<Vec<DynamicObject>> {
+    let found = wait::until(format!("a list of {kind}"), LIMIT, || async {
+        match all.list(&ListParams::default()).await {
+            Ok(found) => Ok(Seen::Done(found.items)),
+            Err(kube::Error::Api(told)) if told.code == 429 => Ok(Seen::NotYet(told.message.clone())),
+            Err(error) => Err(error.into()),
+        }
+    });
+    Ok(found.await?)
+}
+
 /// Every object in a tenant's namespace, of whatever kind, as text.
 async fn everything(tenant: &Tenant) -> Result<String> {
     let (mut text, mut kinds) = (String::new(), BTreeSet::new());
@@ -152,7 +164,7 @@ async fn everything(tenant: &Tenant) -> Result<String> {
             }
             let all: Api<DynamicObject> =
                 Api::namespaced_with(tenant.client.clone(), &tenant.namespace, &kind);
-            let mut found = all.list(&ListParams::default()).await?.items;
+            let mut found = listed(&all, &kind.kind).await?;
             // The API server's own CA, which stands in every namespace.
             found.retain(|object| object.metadata.name.as_deref() != Some("kube-root-ca.crt"));
             text.push_str(&serde_json::to_string(&found)?);

@@ -1,12 +1,12 @@
 //! One image in the cache: a sparse file, which of its blocks are there, and who reads it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{self, IoSliceMut};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -31,8 +31,9 @@ pub(super) struct Image {
     file: Arc<File>,
     path: PathBuf,
     size: u64,
-    /// A bit for each block.
-    present: Vec<AtomicU64>,
+    /// The blocks that are there. What an image takes goes by what is kept of it, never by how large somebody else's server
+    /// says it is.
+    present: RwLock<BTreeSet<u64>>,
     /// How many bytes of the cache's limit it takes.
     stored: AtomicU64,
     readers: AtomicUsize,
@@ -47,12 +48,11 @@ pub(super) struct Image {
 
 impl Image {
     pub(super) fn new(file: File, path: PathBuf, size: u64) -> Self {
-        let words = size.div_ceil(BLOCK).div_ceil(64);
         Self {
             file: Arc::new(file),
             path,
             size,
-            present: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            present: RwLock::default(),
             stored: AtomicU64::new(0),
             readers: AtomicUsize::new(0),
             last_read: AtomicU64::new(0),
@@ -100,18 +100,17 @@ impl Image {
 
     /// Whether a block can be read from here.
     pub(super) fn has(&self, block: u64) -> bool {
-        let bit = 1 << (block % 64);
-        let word = usize::try_from(block / 64).ok().and_then(|word| self.present.get(word));
-        // What was written before it was marked is seen by whoever sees the mark.
-        let marked = word.is_some_and(|word| word.load(Ordering::Acquire) & bit != 0);
-        marked && !self.has_failed()
+        !self.has_failed() && self.present.read().unwrap_or_else(PoisonError::into_inner).contains(&block)
     }
 
     /// Where the blocks that are not here end, from this one on.
     pub(super) fn missing_until(&self, block: u64) -> u64 {
-        let blocks = self.size.div_ceil(BLOCK);
-        let present = (block.saturating_add(1)..blocks).find(|block| self.has(*block));
-        present.map_or(self.size, |block| self.block(block).start)
+        if self.has_failed() {
+            return self.size;
+        }
+        let present = self.present.read().unwrap_or_else(PoisonError::into_inner);
+        let next = present.range(block.saturating_add(1)..).next();
+        next.map_or(self.size, |block| self.block(*block).start)
     }
 
     pub(super) fn has_failed(&self) -> bool {
@@ -135,10 +134,7 @@ impl Image {
     pub(super) async fn store(&self, block: u64, bytes: Bytes) -> io::Result<()> {
         let (file, offset) = (self.file.clone(), self.block(block).start);
         spawn_blocking(move || file.write_all_at(&bytes, offset)).await.map_err(io::Error::other)??;
-        let word = usize::try_from(block / 64).ok().and_then(|word| self.present.get(word));
-        if let Some(word) = word {
-            word.fetch_or(1 << (block % 64), Ordering::Release);
-        }
+        self.present.write().unwrap_or_else(PoisonError::into_inner).insert(block);
         Ok(())
     }
 

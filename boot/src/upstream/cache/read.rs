@@ -16,7 +16,7 @@ use crate::upstream::remote::Remote;
 /// One read of a range.
 pub(super) struct CachedRead {
     cache: Arc<Cache>,
-    /// `None`: there is no file for this image.
+    /// `None`: there is no file for this image, or none more.
     reading: Option<Reading>,
     remote: Remote,
     left: Range<u64>,
