@@ -177,6 +177,15 @@ fn the_configuration_is_in_a_partition_of_its_own() {
 }
 
 #[test]
+fn the_configuration_is_not_asked_for_again_when_the_image_is_written() {
+    // By then the server may not give it out any more, or give out another.
+    let case = Case::new(&IMAGE).with_configuration();
+    case.on(&old_disk(16)).unwrap();
+    let opened = case.files.opened.lock().unwrap();
+    assert_eq!(*opened, [("image".to_owned(), 0), ("volume".to_owned(), 0)]);
+}
+
+#[test]
 fn progress_is_told_all_the_time() {
     let image = &*IMAGE;
     let case = Case::new(image);
