@@ -200,6 +200,27 @@ fn progress_is_told_all_the_time() {
 }
 
 #[test]
+fn a_disk_that_takes_long_for_zeros_is_heard_of() {
+    // One cluster of each kind that holds nothing, and behind 159 of them one that does.
+    let clusters: Vec<Content> = (0..160)
+        .map(|number| match number {
+            159 => Content::Plain(7),
+            number if number % 2 == 0 => Content::Missing,
+            _ => Content::Zeros,
+        })
+        .collect();
+    let image = made(3, 20, Packing::Zlib, 160 << 20, &clusters);
+    let case = Case::new(&image);
+    case.on(&Memory::new(vec![0; 161 * MIB])).unwrap();
+    let told = case.told.progress.lock().unwrap();
+    let zeros = told.iter().filter(|progress| progress.step == "writing zeros");
+    let how_far: Vec<_> =
+        zeros.map(|progress| (progress.disk.as_deref(), progress.done, progress.total)).collect();
+    let of = |mebibytes: u64| (Some("/dev/vda"), Some(mebibytes << 20), Some(159 << 20));
+    assert_eq!(how_far, [of(64), of(128)]);
+}
+
+#[test]
 fn a_disk_behind_a_file_is_written_the_same() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("disk");
