@@ -11,6 +11,8 @@ use crate::site::{Site, Way};
 use crate::support::disk::{Bus, Disk};
 
 const SIZE: u64 = 96;
+/// The PCI number of the controller for SATA that QEMU's machines have.
+const BOARDS_OWN: &str = "2922";
 
 /// How each disk was wiped, by its serial number.
 type Methods = BTreeMap<String, Wiping>;
@@ -36,7 +38,9 @@ fn clean(test: &str, how: Thoroughness) -> Option<(Site, Vec<Disk>, Methods)> {
     eprintln!("{test}: {} s, {methods:?}", began.elapsed().as_secs());
     let serials: Vec<&str> = methods.keys().map(String::as_str).collect();
     assert_eq!(serials, ["discards", "keeps-blocks", "nvme"]);
-    assert_eq!(cleaned.undriven, [], "all of the machine's controllers have drivers");
+    // The board's own controller has no disks here, and no driver in a kernel for clouds: that is said. All others have one.
+    let undriven: Vec<&str> = cleaned.undriven.iter().map(|controller| controller.device.as_str()).collect();
+    assert!(undriven.is_empty() || undriven == [BOARDS_OWN], "{:?}", cleaned.undriven);
     Some((site, disks, methods))
 }
 
