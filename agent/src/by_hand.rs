@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use beskar7_agent_protocol::command_line::URL;
 use beskar7_agent_protocol::hardware::Inventory;
 use beskar7_agent_protocol::order::{Install, Thoroughness};
-use beskar7_agent_protocol::report::{CleanedDisk, Installed};
+use beskar7_agent_protocol::report::{Cleaned, Installed};
 use url::Url;
 
 use crate::command_line::CommandLine;
@@ -137,7 +137,7 @@ impl Works for Careful<'_> {
         self.works.inspect(telling)
     }
 
-    fn clean(&self, how: Thoroughness, telling: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem> {
+    fn clean(&self, how: Thoroughness, telling: &dyn Telling) -> Result<Cleaned, Problem> {
         self.allowed("cleaning")?.clean(how, telling)
     }
 

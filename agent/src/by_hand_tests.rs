@@ -51,9 +51,9 @@ impl Works for Counting {
         Ok(Inventory::default())
     }
 
-    fn clean(&self, _: Thoroughness, _: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem> {
+    fn clean(&self, _: Thoroughness, _: &dyn Telling) -> Result<Cleaned, Problem> {
         self.0.fetch_add(1, Ordering::SeqCst);
-        Ok(Vec::new())
+        Ok(Cleaned::default())
     }
 
     fn install(&self, _: &Install, _: &dyn Fetch, _: &dyn Telling) -> Result<Installed, Problem> {

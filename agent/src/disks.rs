@@ -16,6 +16,7 @@ use beskar7_agent_protocol::hardware::{Disk, DiskKind};
 
 pub use self::choosing::{check_unknown_size, choose};
 pub use self::settled::{settled, settled_for};
+pub use self::undriven::controllers as undriven_controllers;
 use crate::{sysfs, telling::Problem};
 
 /// How a disk is spoken to: what it says of itself is in other places then.
@@ -61,7 +62,8 @@ pub fn left_alone(root: &Path) -> Result<Vec<String>, Problem> {
         let reason = is_whole(&block, name).then(|| reason_against(&block, name))??;
         Some(format!("{} is left alone: {reason}", path(name)))
     };
-    Ok(names(&directory)?.iter().filter_map(line).chain(undriven::controllers(root)).collect())
+    let others = undriven::controllers(root).into_iter().map(|controller| undriven::line(&controller));
+    Ok(names(&directory)?.iter().filter_map(line).chain(others).collect())
 }
 
 fn names(directory: &Path) -> Result<Vec<String>, Problem> {

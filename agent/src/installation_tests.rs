@@ -177,6 +177,15 @@ fn the_configuration_is_in_a_partition_of_its_own() {
 }
 
 #[test]
+fn the_configuration_is_not_asked_for_again_when_the_image_is_written() {
+    // By then the server may not give it out any more, or give out another.
+    let case = Case::new(&IMAGE).with_configuration();
+    case.on(&old_disk(16)).unwrap();
+    let opened = case.files.opened.lock().unwrap();
+    assert_eq!(*opened, [("image".to_owned(), 0), ("volume".to_owned(), 0)]);
+}
+
+#[test]
 fn progress_is_told_all_the_time() {
     let image = &*IMAGE;
     let case = Case::new(image);
@@ -188,6 +197,27 @@ fn progress_is_told_all_the_time() {
     let done: Vec<u64> = told.iter().filter_map(|progress| progress.done).collect();
     assert_eq!(done, (1..=9).map(|block| block * MIB as u64).collect::<Vec<_>>());
     assert!(told.iter().filter(|progress| progress.done.is_some()).all(|p| p.total == Some(9 * MIB as u64)));
+}
+
+#[test]
+fn a_disk_that_takes_long_for_zeros_is_heard_of() {
+    // One cluster of each kind that holds nothing, and behind 159 of them one that does.
+    let clusters: Vec<Content> = (0..160)
+        .map(|number| match number {
+            159 => Content::Plain(7),
+            number if number % 2 == 0 => Content::Missing,
+            _ => Content::Zeros,
+        })
+        .collect();
+    let image = made(3, 20, Packing::Zlib, 160 << 20, &clusters);
+    let case = Case::new(&image);
+    case.on(&Memory::new(vec![0; 161 * MIB])).unwrap();
+    let told = case.told.progress.lock().unwrap();
+    let zeros = told.iter().filter(|progress| progress.step == "writing zeros");
+    let how_far: Vec<_> =
+        zeros.map(|progress| (progress.disk.as_deref(), progress.done, progress.total)).collect();
+    let of = |mebibytes: u64| (Some("/dev/vda"), Some(mebibytes << 20), Some(159 << 20));
+    assert_eq!(how_far, [of(64), of(128)]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use beskar7_agent_device::block::reread_partitions;
 use beskar7_agent_protocol::hardware::{Disk, Inventory};
 use beskar7_agent_protocol::order::{Install, Thoroughness};
-use beskar7_agent_protocol::report::{CleanedDisk, Installed, Progress};
+use beskar7_agent_protocol::report::{Cleaned, Installed, Progress};
 
 use crate::boot_entry::Architecture;
 use crate::cleaning::{clean, machine::Machine};
@@ -59,11 +59,12 @@ impl Works for Tasks {
         inspect(&self.root, &Listening::new(Listening::USUAL), telling, pause)
     }
 
-    fn clean(&self, how: Thoroughness, telling: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem> {
+    fn clean(&self, how: Thoroughness, telling: &dyn Telling) -> Result<Cleaned, Problem> {
         tell_looking(telling);
         let disks = disks::settled(|| disks::all(&self.root), pause)?;
         self.tell_of_others(telling)?;
-        clean(&disks, how, &Machine::new(&self.root), telling)
+        let disks = clean(&disks, how, &Machine::new(&self.root), telling)?;
+        Ok(Cleaned { disks, undriven: disks::undriven_controllers(&self.root) })
     }
 
     fn install(

@@ -2,12 +2,7 @@
 //!
 //! The test's program starts itself again in a network of its own, so that no cable is left in the machine's. Only root may
 //! make one; where something is missing, the test says so, and is skipped.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "tests may panic, and say why they did not run"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests may panic")]
 
 use std::{
     fs,
@@ -66,7 +61,7 @@ fn the_switch_at_the_other_end_is_heard_and_nobody_else() {
         return inside();
     }
     if let Some(missing) = missing() {
-        eprintln!("skipped: {TEST} ({missing})");
+        beskar7_skipped::skipped(TEST, missing);
         return;
     }
     let program = std::env::current_exe().unwrap();

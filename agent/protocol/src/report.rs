@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::hardware::Inventory;
+use crate::hardware::{Inventory, PciDevice};
 
 /// So many lines of a log go with one report, and so many are taken.
 pub const MOST_LINES: usize = 100;
@@ -61,12 +61,51 @@ pub struct Progress {
 pub enum Outcome {
     /// What the machine is made of.
     Inspected(Box<Inventory>),
-    /// What became of each disk.
-    Cleaned(Vec<CleanedDisk>),
+    /// What became of the disks.
+    Cleaned(Cleaned),
     /// Where the image is.
     Installed(Installed),
     /// The machine goes down now.
     GoingDown,
+}
+
+/// What a wiping came to.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(from = "CleanedForm", into = "CleanedForm")]
+pub struct Cleaned {
+    /// What became of each disk that was seen.
+    pub disks: Vec<CleanedDisk>,
+    /// Storage controllers that nothing in the agent's ramdisk drives: what is behind them was neither seen nor wiped.
+    pub undriven: Vec<PciDevice>,
+}
+
+/// As it is written: a list of disks, as it was before controllers were told, unless there are some. Who knows the list only
+/// can't read the other form, and calls nothing clean by it.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum CleanedForm {
+    Disks(Vec<CleanedDisk>),
+    More {
+        #[serde(default)]
+        disks: Vec<CleanedDisk>,
+        #[serde(default)]
+        undriven: Vec<PciDevice>,
+    },
+}
+
+impl From<CleanedForm> for Cleaned {
+    fn from(form: CleanedForm) -> Self {
+        match form {
+            CleanedForm::Disks(disks) => Self { disks, undriven: Vec::new() },
+            CleanedForm::More { disks, undriven } => Self { disks, undriven },
+        }
+    }
+}
+
+impl From<Cleaned> for CleanedForm {
+    fn from(Cleaned { disks, undriven }: Cleaned) -> Self {
+        if undriven.is_empty() { Self::Disks(disks) } else { Self::More { disks, undriven } }
+    }
 }
 
 /// A disk that was wiped.
@@ -137,6 +176,13 @@ mod tests {
     fn a_report_reads_as_it_is_documented() {
         let running =
             Progress { step: "writing".into(), disk: Some("/dev/vda".into()), done: Some(5), total: Some(9) };
+        let disk = CleanedDisk { disk: "/dev/vda".into(), serial_number: None, method: Wiping::Nvme };
+        let controller = PciDevice {
+            address: "0000:02:00.0".into(),
+            vendor: "1000".into(),
+            device: "0097".into(),
+            class: "010700".into(),
+        };
         for (text, state) in [
             (
                 r#"{"order":"1","state":"running","step":"writing","disk":"/dev/vda","done":5,"total":9}"#,
@@ -155,6 +201,17 @@ mod tests {
                     verified: true,
                     boot_entry: None,
                 })),
+            ),
+            (
+                r#"{"order":"1","state":"done","cleaned":[{"disk":"/dev/vda","method":"nvme"}]}"#,
+                State::Done(Outcome::Cleaned(Cleaned { disks: vec![disk.clone()], undriven: Vec::new() })),
+            ),
+            (
+                concat!(
+                    r#"{"order":"1","state":"done","cleaned":{"disks":[{"disk":"/dev/vda","method":"nvme"}],"#,
+                    r#""undriven":[{"address":"0000:02:00.0","vendor":"1000","device":"0097","class":"010700"}]}}"#,
+                ),
+                State::Done(Outcome::Cleaned(Cleaned { disks: vec![disk], undriven: vec![controller] })),
             ),
         ] {
             let report = Report { order: "1".into(), machine: None, state, log: Vec::new() };

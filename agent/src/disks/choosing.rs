@@ -11,11 +11,16 @@ use crate::telling::Problem;
 const GIGABYTE: u64 = 1_000_000_000;
 const STEP: &str = "choosing a disk";
 
-/// The smallest disk that fits all hints and holds so many bytes; of several the first by path.
+/// So many disks are listed where hints name several.
+const MOST_LISTED: usize = 4;
+
+/// The smallest disk that fits all hints and holds so many bytes; of several the first by path. Who names a disk means one:
+/// of several that have the name none is taken, for the smallest may be the wrong one.
 ///
 /// # Errors
-/// No disk fits. The text says of each why not.
+/// No disk fits: the text says of each why not. Or hints that name one fit several: it says what tells these apart.
 pub fn choose<'a>(disks: &'a [Disk], hints: &DiskHints, least_bytes: u64) -> Result<&'a Disk, Problem> {
+    check_named(disks, hints)?;
     let fitting = disks.iter().filter(|disk| misfit(disk, hints, least_bytes).is_none());
     fitting.min_by_key(|disk| (disk.size_bytes, &disk.path)).ok_or_else(|| {
         let reasons: Vec<String> = disks
@@ -59,9 +64,55 @@ fn is_named(hints: &DiskHints) -> bool {
     [&hints.device_name, &hints.hctl, &hints.serial_number, &hints.wwn].iter().any(|name| name.is_some())
 }
 
-/// Whether a disk is there that these hints name, not only describe: one that comes later is not a better one.
+/// Whether hints that name a disk name one only.
+fn check_named(disks: &[Disk], hints: &DiskHints) -> Result<(), Problem> {
+    // How large an image is says nothing of which disk is meant.
+    let fitting: Vec<&Disk> = disks.iter().filter(|disk| misfit(disk, hints, 0).is_none()).collect();
+    let Some((first, others)) = fitting.split_first().filter(|_| is_named(hints)) else { return Ok(()) };
+    if others.iter().all(|other| is_same_disk(first, other)) {
+        return Ok(());
+    }
+    let listed: Vec<String> = fitting.iter().take(MOST_LISTED).map(|disk| described(disk)).collect();
+    let more = match fitting.len().saturating_sub(MOST_LISTED) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    let message = format!(
+        "rootDeviceHints name one disk, and {} fit: {}{more}. Nothing is written: add a hint that only the right one fits \
+         (deviceName, hctl, or all digits of its wwn)",
+        fitting.len(),
+        listed.join("; ")
+    );
+    Err(Problem::new(STEP, message))
+}
+
+/// Two paths may lead to one disk, which has one World Wide Name then.
+fn is_same_disk(one: &Disk, other: &Disk) -> bool {
+    one.wwn.is_some() && one.wwn == other.wwn
+}
+
+/// By what a person, and hints, tell it from others.
+fn described(disk: &Disk) -> String {
+    let named = |what: &str, value: Option<&str>| value.map(|value| format!("{what} {value}"));
+    let parts = [
+        named("deviceName", disk.links.first().map(String::as_str)),
+        named("hctl", disk.hctl.as_deref()),
+        named("wwn", disk.wwn.as_deref()),
+        named("serialNumber", disk.serial_number.as_deref()),
+        Some(size(disk.size_bytes)),
+    ];
+    format!("{} ({})", disk.path, parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+}
+
+/// Whether the disk is there that these hints name, and no other can be meant: one that comes later is no better one. A
+/// serial number is that of each namespace of an NVMe disk, and half of a World Wide Name that of several disks.
 pub(super) fn has_named(disks: &[Disk], hints: &DiskHints) -> bool {
-    is_named(hints) && disks.iter().any(|disk| misfit(disk, hints, 0).is_none())
+    let is_whole = |disk: &Disk| {
+        let names = hints.wwn.as_deref().zip(disk.wwn.as_deref());
+        names.is_some_and(|(wanted, wwn)| wwn::is_exact(wanted, wwn))
+    };
+    let is_only_one = |disk: &Disk| hints.device_name.is_some() || hints.hctl.is_some() || is_whole(disk);
+    disks.iter().any(|disk| misfit(disk, hints, 0).is_none() && is_only_one(disk))
 }
 
 /// Why a disk does not fit: the first reason, in the order in which people look for it.

@@ -21,7 +21,8 @@ pub fn settled(
     settled_or(|_| false, look, pause)
 }
 
-/// The disks to choose one of: the same, but the one that hints name is waited for no longer than until it is there.
+/// The disks to choose one of: the same, but the one that hints name, and that nothing else can be, is waited for no longer
+/// than until it is there.
 ///
 /// # Errors
 /// They can't be looked at.
@@ -96,15 +97,21 @@ mod tests {
             size_bytes,
             ..Disk::default()
         };
-        let come_one_by_one = [disk("/dev/sda", "A", 3), disk("/dev/sdb", "B", 1), disk("/dev/sdc", "C", 2)];
+        let virtual_disk =
+            Disk { wwn: Some("0x600508b1001c0a1b2c3d4e5f60718293".to_owned()), ..disk("/dev/sdd", "D", 4) };
+        let come_one_by_one =
+            [disk("/dev/sda", "A", 3), disk("/dev/sdb", "B", 1), disk("/dev/sdc", "C", 2), virtual_disk];
         let some = |text: &str| Some(text.to_owned());
         let whole = DiskHints::default;
         for (hints, pauses_expected, expected) in [
             // The smallest one, which was not there at first.
-            (whole(), 2 + QUIET_LOOKS, "/dev/sdb"),
-            (DiskHints { rotational: Some(true), ..whole() }, 2 + QUIET_LOOKS, "/dev/sdb"),
-            (DiskHints { serial_number: some("A"), ..whole() }, 0, "/dev/sda"),
-            (DiskHints { serial_number: some("C"), ..whole() }, 2, "/dev/sdc"),
+            (whole(), 3 + QUIET_LOOKS, "/dev/sdb"),
+            (DiskHints { rotational: Some(true), ..whole() }, 3 + QUIET_LOOKS, "/dev/sdb"),
+            // Another may have it, too.
+            (DiskHints { serial_number: some("A"), ..whole() }, 3 + QUIET_LOOKS, "/dev/sda"),
+            (DiskHints { serial_number: some("C"), hctl: some("0:0:2:0"), ..whole() }, 2, "/dev/sdc"),
+            (DiskHints { wwn: some("0x600508b1001c0a1b"), ..whole() }, 3 + QUIET_LOOKS, "/dev/sdd"),
+            (DiskHints { wwn: some("0x600508b1001c0a1b2c3d4e5f60718293"), ..whole() }, 3, "/dev/sdd"),
             (DiskHints { wwn: some("0x5000c500a1b2c3d1"), ..whole() }, 1, "/dev/sdb"),
             (DiskHints { hctl: some("0:0:3:0"), ..whole() }, 0, "/dev/sda"),
             (DiskHints { device_name: some("/dev/sdb"), ..whole() }, 1, "/dev/sdb"),
@@ -118,7 +125,7 @@ mod tests {
             assert_eq!(pauses, pauses_expected, "{hints:?}");
             assert_eq!(choose(&disks, &hints, 0).unwrap().path, expected, "{hints:?}");
         }
-        let gone = DiskHints { serial_number: some("D"), ..whole() };
+        let gone = DiskHints { serial_number: some("E"), ..whole() };
         let disks = settled_for(&gone, || Ok(come_one_by_one.to_vec()), || {}).unwrap();
         assert!(choose(&disks, &gone, 0).is_err(), "it is not waited for for ever");
     }

@@ -12,12 +12,17 @@ pub fn from_kernel(wwid: &str) -> Option<String> {
 }
 
 /// Whether a person means this name: with any of the prefixes that tools show, or without, and with or without the
-/// vendor's extension of the long ones.
+/// vendor's extension of the long ones. Without it, disks that one RAID controller made may be meant all at once.
 pub fn is_meant(wanted: &str, wwn: &str) -> bool {
     /// Digits without the extension.
     const SHORT: usize = 16;
     let (wanted, wwn) = (bare(wanted), bare(wwn));
     wanted == wwn || (wwn.len() == 2 * SHORT && wwn.get(..SHORT) == Some(&wanted))
+}
+
+/// Whether a person means this name and no other: all of it is there.
+pub fn is_exact(wanted: &str, wwn: &str) -> bool {
+    bare(wanted) == bare(wwn)
 }
 
 fn bare(name: &str) -> String {
@@ -66,6 +71,8 @@ mod tests {
             ("", short, false),
         ] {
             assert_eq!(is_meant(wanted, wwn), expected, "{wanted} {wwn}");
+            let is_cut = wanted == "0x600508b1001c0a1b";
+            assert_eq!(is_exact(wanted, wwn), expected && !is_cut, "{wanted} {wwn}");
         }
     }
 }

@@ -11,33 +11,44 @@ use crate::{
     telling::Problem,
 };
 
-/// A configuration is a few files.
+/// A configuration is a few files: usually some hundred KiB. The server makes none that is larger than this.
 const LARGEST: u64 = 64 << 20;
 const STEP: &str = "configuring";
 
-/// A volume whose length is known.
+/// A volume that is in memory: what it holds is secret, and goes nowhere but to its partition.
+///
+/// The server gives it out for a while only, and an image may take longer than that to be written. And what is written last
+/// is what was there before anything was: nothing is fetched twice, and might differ.
 pub struct Volume<'a> {
     wanted: &'a Configuration,
-    fetch: &'a dyn Fetch,
-    length: u64,
+    content: Vec<u8>,
 }
 
 impl<'a> Volume<'a> {
-    /// Finds out how long it is: by reading it, where the server does not say so.
+    /// Reads it.
     ///
     /// # Errors
     /// It can't be fetched, or is empty or too long.
-    pub fn open(wanted: &'a Configuration, fetch: &'a dyn Fetch) -> Result<Self, Problem> {
-        let mut volume = Self { wanted, fetch, length: 0 };
-        let (body, total) = volume.fetch()?;
-        volume.length = match total {
-            Some(total) => total,
-            None => count(body).map_err(|error| failed(&error))?,
-        };
-        match volume.length {
-            0 => Err(Problem::new(STEP, "the configuration's volume is empty")),
-            1..=LARGEST => Ok(volume),
-            _ => Err(Problem::new(STEP, format!("the configuration's volume has more than {LARGEST} bytes"))),
+    pub fn open(wanted: &'a Configuration, fetch: &dyn Fetch) -> Result<Self, Problem> {
+        let opened = fetch.open(&wanted.path, 0).map_err(|error| {
+            Problem::new(STEP, format!("the configuration's volume: {error}")).that_passes(error.passes())
+        })?;
+        let too_long =
+            || Problem::new(STEP, format!("the configuration's volume has more than {LARGEST} bytes"));
+        if opened.total.is_some_and(|total| total > LARGEST) {
+            return Err(too_long());
+        }
+        let mut content = Vec::new();
+        opened.body.take(LARGEST + 1).read_to_end(&mut content).map_err(|error| failed(&error))?;
+        let volume = Self { wanted, content };
+        match (volume.length(), opened.total) {
+            (length, Some(total)) if length != total => {
+                let why = format!("the configuration's volume ended at byte {length} of {total}");
+                Err(Problem::new(STEP, why))
+            }
+            (0, _) => Err(Problem::new(STEP, "the configuration's volume is empty")),
+            (1..=LARGEST, _) => Ok(volume),
+            (_, _) => Err(too_long()),
         }
     }
 
@@ -48,53 +59,34 @@ impl<'a> Volume<'a> {
 
     /// How many bytes it has.
     pub fn length(&self) -> u64 {
-        self.length
+        self.content.len() as u64
     }
 
     /// How many bytes behind the image are surely enough, with what is behind it and what its beginning is aligned to.
     pub fn room(&self) -> u64 {
-        self.length.next_multiple_of(BLOCK as u64) + 2 * BLOCK as u64
+        self.length().next_multiple_of(BLOCK as u64) + 2 * BLOCK as u64
     }
 
     /// Writes it to its place, and zeros behind it.
     ///
     /// # Errors
-    /// It can't be fetched or written, or is not as long as before.
+    /// It can't be written.
     pub fn write(self, staged: &mut Staged<'_>, place: Range<u64>, work: &Work<'_>) -> Result<u64, Problem> {
-        let (mut body, _) = self.fetch()?;
-        let mut done = 0;
-        while done < self.length {
+        let mut at = place.start;
+        for part in self.content.chunks(BLOCK) {
             if work.telling.is_unwanted() {
                 return Err(work.failed(STEP, &"nobody wants this done any more; the disk holds no system"));
             }
-            let mut bytes = Vec::with_capacity(BLOCK);
-            let most = (self.length - done).min(BLOCK as u64);
-            body.by_ref().take(most).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
-            if (bytes.len() as u64) < most {
-                return Err(Problem::new(STEP, "the configuration's volume is shorter than the server said"));
-            }
-            bytes.resize(bytes.len().next_multiple_of(usize::try_from(work.sector).unwrap_or(512)), 0);
-            staged.write(place.start + done, &bytes).map_err(|error| work.failed(STEP, &error))?;
-            done += most;
+            let mut block = part.to_vec();
+            block.resize(part.len().next_multiple_of(usize::try_from(work.sector).unwrap_or(512)), 0);
+            staged.write(at, &block).map_err(|error| work.failed(STEP, &error))?;
+            at += block.len() as u64;
         }
-        let end = place.start + done.next_multiple_of(work.sector);
-        if end < place.end {
-            staged.zero(end, place.end - end).map_err(|error| work.failed(STEP, &error))?;
+        if at < place.end {
+            staged.zero(at, place.end - at).map_err(|error| work.failed(STEP, &error))?;
         }
-        Ok(done)
+        Ok(self.length())
     }
-
-    fn fetch(&self) -> Result<(Box<dyn Read + Send>, Option<u64>), Problem> {
-        let opened = self.fetch.open(&self.wanted.path, 0);
-        let opened = opened.map_err(|error| {
-            Problem::new(STEP, format!("the configuration's volume: {error}")).that_passes(error.passes())
-        })?;
-        Ok((opened.body, opened.total))
-    }
-}
-
-fn count(body: Box<dyn Read + Send>) -> std::io::Result<u64> {
-    std::io::copy(&mut body.take(LARGEST + 1), &mut std::io::sink())
 }
 
 fn failed(error: &std::io::Error) -> Problem {

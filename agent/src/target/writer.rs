@@ -21,6 +21,8 @@ const ZEROS: u64 = 64 << 20;
 
 /// In which step of the work this is.
 const STEP: &str = "writing";
+/// The same, while many zeros are made at once: how far it is with these is another count.
+const ZEROING: &str = "writing zeros";
 
 /// A disk that an image is written to.
 pub struct Writing<'a, 'd> {
@@ -231,8 +233,17 @@ impl Writing<'_, '_> {
             let count = ZEROS.min(end - at);
             self.disk.zero(at, count).map_err(|error| self.failed(at, &error))?;
             at += count;
+            if at < end {
+                self.tell_zeros(at - from, end - from);
+            }
         }
         Ok(())
+    }
+
+    /// How far the image is stands still for as long as a disk takes for many zeros: who is told nothing takes it for stuck.
+    fn tell_zeros(&self, done: u64, total: u64) {
+        let (step, disk) = (ZEROING.to_owned(), Some(self.name.to_owned()));
+        self.telling.progress(Progress { step, disk, done: Some(done), total: Some(total) });
     }
 
     fn check_room(&self, end: u64) -> Result<(), Problem> {

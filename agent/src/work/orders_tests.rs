@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use beskar7_agent_protocol::hardware::Inventory;
 use beskar7_agent_protocol::order::{Clean, Install, Thoroughness};
-use beskar7_agent_protocol::report::{CleanedDisk, Installed, Progress};
+use beskar7_agent_protocol::report::{Cleaned, Installed, Progress};
 
 use super::*;
 use crate::fetching::Fetch;
@@ -107,7 +107,7 @@ impl Works for Played {
         Ok(Inventory { memory_bytes: 7, ..Inventory::default() })
     }
 
-    fn clean(&self, how: Thoroughness, _: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem> {
+    fn clean(&self, how: Thoroughness, _: &dyn Telling) -> Result<Cleaned, Problem> {
         self.done.lock().unwrap().push("clean");
         match how {
             Thoroughness::Metadata => Err(Problem::with_disk("wiping", "/dev/sda", "it is read-only")),
@@ -299,7 +299,7 @@ impl Works for Endless {
         panic!("nobody asked")
     }
 
-    fn clean(&self, _: Thoroughness, telling: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem> {
+    fn clean(&self, _: Thoroughness, telling: &dyn Telling) -> Result<Cleaned, Problem> {
         telling.log("wiping all");
         for done in 0..=5 {
             telling.progress(Progress { step: "wiping".into(), done: Some(done), ..Progress::default() });
@@ -359,7 +359,7 @@ impl Works for Patient {
         panic!("nobody asked")
     }
 
-    fn clean(&self, _: Thoroughness, telling: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem> {
+    fn clean(&self, _: Thoroughness, telling: &dyn Telling) -> Result<Cleaned, Problem> {
         while self.reports.lock().unwrap().len() < self.most {
             if telling.is_unwanted() {
                 return Err(Problem::new("wiping", "left"));
@@ -414,7 +414,7 @@ impl Works for Interrupted {
         panic!("nobody asked")
     }
 
-    fn clean(&self, _: Thoroughness, _: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem> {
+    fn clean(&self, _: Thoroughness, _: &dyn Telling) -> Result<Cleaned, Problem> {
         panic!("nobody asked")
     }
 

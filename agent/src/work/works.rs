@@ -2,7 +2,7 @@
 
 use beskar7_agent_protocol::hardware::Inventory;
 use beskar7_agent_protocol::order::{Install, Thoroughness};
-use beskar7_agent_protocol::report::{CleanedDisk, Installed};
+use beskar7_agent_protocol::report::{Cleaned, Installed};
 
 use crate::fetching::Fetch;
 use crate::telling::{Problem, Telling};
@@ -18,11 +18,11 @@ pub trait Works: Send + Sync {
     /// It can't be found out.
     fn inspect(&self, telling: &dyn Telling) -> Result<Inventory, Problem>;
 
-    /// Wipes all disks.
+    /// Wipes all disks that are seen, and says what can't be.
     ///
     /// # Errors
     /// One of them is not wiped.
-    fn clean(&self, how: Thoroughness, telling: &dyn Telling) -> Result<Vec<CleanedDisk>, Problem>;
+    fn clean(&self, how: Thoroughness, telling: &dyn Telling) -> Result<Cleaned, Problem>;
 
     /// Writes an image to a disk.
     ///

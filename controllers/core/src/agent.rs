@@ -17,4 +17,5 @@ pub use self::{
     orders::{Next, NotReady, next},
     reports::{Heard, Known, hear},
     said::{Said, Stage},
+    unseen::controllers,
 };

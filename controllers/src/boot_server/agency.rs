@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use beskar7_agent_protocol::{
     order::Order,
-    report::{CleanedDisk, Outcome, Report, State, Wiping},
+    report::{Cleaned, Outcome, Report, State, Wiping},
 };
 use beskar7_api::{HostBootConfiguration, PhysicalHost, hardware::Hardware};
 use beskar7_boot::{
@@ -12,7 +12,7 @@ use beskar7_boot::{
     delivery::{Refusal, Reported},
 };
 use beskar7_core::{
-    agent::{Assignment, Heard, Known, Next, NotReady, Said, Work, hear, inspection, next},
+    agent::{Assignment, Heard, Known, Next, NotReady, Said, Work, controllers, hear, inspection, next},
     delivery,
     host::{belongings::belongs_to, discovery::same_machine, heard::Word},
 };
@@ -27,7 +27,7 @@ use crate::{causes::causes, clock::now, watch::key};
 
 /// So many disks are named in an event, and so much of each name.
 const MOST_DISKS_TOLD: usize = 12;
-const LONGEST_NAME: usize = 48;
+const LONGEST_NAME: usize = 32;
 
 impl BootDesk {
     /// What the agent on a machine does next. The host is read for it: what a cache shows may be of the time before the
@@ -123,10 +123,10 @@ impl BootDesk {
                 };
                 self.ended((&host, &holder), ended, "Inspected", note)
             }
-            Heard::Cleaned { claim, disks } => {
+            Heard::Cleaned { claim, cleaned } => {
                 let counts = |host: &PhysicalHost| matches!(heard(host), Heard::Cleaned { .. });
                 let ended = self.agents.cleaned(&holder, &claim, counts).await;
-                self.ended((&host, &holder), ended, "DisksWiped", || wiped(&disks))
+                self.ended((&host, &holder), ended, "DisksWiped", || wiped(&cleaned))
             }
             Heard::Failed(said) => self.unless_lost(self.agents.write(&holder.host, &said).await),
             Heard::GoesDown => self
@@ -207,8 +207,8 @@ const fn began(work: Work) -> &'static str {
     }
 }
 
-/// What became of each disk, in an event.
-fn wiped(disks: &[CleanedDisk]) -> String {
+/// What became of each disk, in an event, and which may be left.
+fn wiped(Cleaned { disks, undriven }: &Cleaned) -> String {
     let each = disks.iter().take(MOST_DISKS_TOLD).map(|disk| {
         let how = match disk.method {
             Wiping::Metadata => "its tables and signatures",
@@ -221,10 +221,16 @@ fn wiped(disks: &[CleanedDisk]) -> String {
         format!("{name} ({how})")
     });
     let told = each.collect::<Vec<_>>().join(", ");
-    match disks.len().saturating_sub(MOST_DISKS_TOLD) {
+    let wiped = match disks.len().saturating_sub(MOST_DISKS_TOLD) {
         _ if disks.is_empty() => "Its agent found no disk to wipe".to_owned(),
         0 => format!("Its agent has wiped {told}"),
         more => format!("Its agent has wiped {told}, and {more} more"),
+    };
+    match controllers(undriven) {
+        None => wiped,
+        Some(controllers) => {
+            format!("{wiped}. Not seen, and not wiped: what is behind {controllers}, which has no driver")
+        }
     }
 }
 
@@ -245,10 +251,15 @@ fn without_secrets(mut report: Report) -> Report {
             without(&mut installed.serial_number);
             without(&mut installed.boot_entry);
         }
-        State::Done(Outcome::Cleaned(disks)) => {
+        State::Done(Outcome::Cleaned(Cleaned { disks, undriven })) => {
             for cleaned in disks {
                 cleaned.disk = hidden(&cleaned.disk);
                 without(&mut cleaned.serial_number);
+            }
+            for controller in undriven {
+                for text in [&mut controller.address, &mut controller.vendor, &mut controller.device] {
+                    *text = hidden(text);
+                }
             }
         }
         // An inventory is read off the machine: none of it is the agent's own word.
@@ -259,20 +270,37 @@ fn without_secrets(mut report: Report) -> Report {
 
 #[cfg(test)]
 mod tests {
-    use beskar7_agent_protocol::report::{Failure, Installed, Progress};
+    use beskar7_agent_protocol::{
+        hardware::PciDevice,
+        report::{CleanedDisk, Failure, Installed, Progress},
+    };
 
     use super::*;
 
     #[test]
     fn what_became_of_each_disk_is_told_and_not_more_than_an_event_holds() {
         let disk = |name: &str, method| CleanedDisk { disk: name.to_owned(), serial_number: None, method };
-        assert_eq!(wiped(&[]), "Its agent found no disk to wipe");
+        let wiped = |disks: &[CleanedDisk], undriven: &[PciDevice]| {
+            wiped(&Cleaned { disks: disks.to_vec(), undriven: undriven.to_vec() })
+        };
+        assert_eq!(wiped(&[], &[]), "Its agent found no disk to wipe");
         assert_eq!(
-            wiped(&[disk("/dev/vda", Wiping::Metadata), disk("/dev/nvme0n1\n", Wiping::Nvme)]),
+            wiped(&[disk("/dev/vda", Wiping::Metadata), disk("/dev/nvme0n1\n", Wiping::Nvme)], &[]),
             "Its agent has wiped /dev/vda (its tables and signatures), /dev/nvme0n1 (by NVMe's own erasure)"
         );
-        let many = wiped(&vec![disk(&"x".repeat(500), Wiping::Overwritten); 500]);
-        assert!(many.ends_with(", and 488 more") && many.len() < 1024, "{}", many.len());
+        let many = vec![disk(&"x".repeat(500), Wiping::Overwritten); 500];
+        assert!(wiped(&many, &[]).ends_with(", and 488 more"));
+        let controller = |text: &str| PciDevice {
+            address: text.to_owned(),
+            vendor: text.to_owned(),
+            device: text.to_owned(),
+            class: "010400".to_owned(),
+        };
+        let hidden = wiped(&[disk("/dev/vda", Wiping::Metadata)], &[controller("1000")]);
+        let left = ". Not seen, and not wiped: what is behind 1000 (1000:1000), which has no driver";
+        assert!(hidden.ends_with(left), "{hidden}");
+        let all = wiped(&many, &vec![controller(&"x".repeat(500)); 500]);
+        assert!(all.contains(", and 488 more. Not seen") && all.len() < 1024, "{}", all.len());
     }
 
     #[test]
@@ -319,12 +347,17 @@ mod tests {
         let (serial_number, boot_entry) = (Some(url.clone()), Some(url.clone()));
         let installed =
             Installed { disk: url.clone(), serial_number, written: 7, verified: true, boot_entry };
+        let controller = PciDevice {
+            address: url.clone(),
+            vendor: url.clone(),
+            device: url.clone(),
+            class: String::new(),
+        };
         let cleaned = CleanedDisk { disk: url.clone(), serial_number: Some(url), method: Wiping::Metadata };
-        for (outcome, expected) in [
-            (Outcome::Installed(installed), 3),
-            (Outcome::Cleaned(vec![cleaned.clone(), cleaned]), 4),
-            (Outcome::GoingDown, 0),
-        ] {
+        let cleaned = Cleaned { disks: vec![cleaned.clone(), cleaned], undriven: vec![controller] };
+        for (outcome, expected) in
+            [(Outcome::Installed(installed), 3), (Outcome::Cleaned(cleaned), 7), (Outcome::GoingDown, 0)]
+        {
             let told = format!("{:?}", of(State::Done(outcome)));
             assert!(!told.contains("0a0a"), "{told}");
             assert_eq!(told.matches("http://b/c/…/image").count(), expected, "{told}");

@@ -123,3 +123,67 @@ fn who_gets_none_is_told_why_of_each() {
     let nothing = choose(&[], &hints(), 0).unwrap_err();
     assert_eq!(nothing.message, "the machine has no disk of its own that the kernel has a driver for");
 }
+
+#[test]
+fn a_hint_that_names_a_disk_and_fits_several_writes_to_none() {
+    let text = |text: &str| Some(text.to_owned());
+    let virtual_disk = |path: &str, last: &str, hctl: &str, gigabytes| Disk {
+        wwn: text(&format!("0x600508b1001c0a1b{last}")),
+        hctl: text(hctl),
+        ..disk(path, gigabytes, DiskKind::Hdd)
+    };
+    let raid = [
+        virtual_disk("/dev/sda", "2c3d4e5f60718293", "4:2:0:0", 900),
+        virtual_disk("/dev/sdb", "2c3d4e5f60718294", "4:2:1:0", 200),
+    ];
+    let namespace = |path: &str, link: &str| Disk {
+        serial_number: text("S1"),
+        links: vec![link.to_owned()],
+        ..disk(path, 960, DiskKind::Nvme)
+    };
+    let nvme = [
+        namespace("/dev/nvme0n1", "/dev/disk/by-path/pci-0000:01:00.0-nvme-1"),
+        namespace("/dev/nvme0n2", "/dev/disk/by-path/pci-0000:01:00.0-nvme-2"),
+    ];
+    let one_wwn = |path: &str, hctl: &str| Disk {
+        serial_number: text("S2"),
+        ..virtual_disk(path, "2c3d4e5f60718293", hctl, 900)
+    };
+    let two_paths = [one_wwn("/dev/sdb", "6:0:0:0"), one_wwn("/dev/sda", "7:0:0:0")];
+    let short = text("0x600508b1001c0a1b");
+    for (disks, hints, expected) in [
+        (&raid, DiskHints { wwn: short.clone(), ..hints() }, None),
+        (&raid, DiskHints { wwn: text("0x600508b1001c0a1b2c3d4e5f60718293"), ..hints() }, Some("/dev/sda")),
+        (&raid, DiskHints { wwn: short.clone(), hctl: text("4:2:0:0"), ..hints() }, Some("/dev/sda")),
+        (&raid, DiskHints { wwn: short.clone(), min_size_gigabytes: Some(500), ..hints() }, Some("/dev/sda")),
+        (&nvme, DiskHints { serial_number: text("S1"), ..hints() }, None),
+        (
+            &nvme,
+            DiskHints { serial_number: text("S1"), device_name: text(&nvme[1].links[0]), ..hints() },
+            Some("/dev/nvme0n2"),
+        ),
+        // They are one disk.
+        (&two_paths, DiskHints { serial_number: text("S2"), ..hints() }, Some("/dev/sda")),
+        (&two_paths, DiskHints { wwn: short.clone(), ..hints() }, Some("/dev/sda")),
+        // Who only describes a disk gets the smallest.
+        (&raid, DiskHints { rotational: Some(true), ..hints() }, Some("/dev/sdb")),
+    ] {
+        // An image that is too large for one of them does not mean the other.
+        for least in [0, 150 * GB] {
+            let chosen = choose(disks, &hints, least).ok().map(|disk| disk.path.as_str());
+            assert_eq!(chosen, expected, "{hints:?} {least}");
+        }
+    }
+    let ambiguous = DiskHints { wwn: short, ..hints() };
+    let problem = choose(&raid, &ambiguous, 300 * GB).unwrap_err();
+    for part in [
+        "and 2 fit: /dev/sda (hctl 4:2:0:0, wwn 0x600508b1001c0a1b2c3d4e5f60718293, 900 GB); /dev/sdb (",
+        "Nothing is written: add a hint",
+    ] {
+        assert!(problem.message.contains(part), "{problem}");
+    }
+    let problem = choose(&nvme, &DiskHints { serial_number: text("S1"), ..hints() }, 0).unwrap_err();
+    assert!(problem.message.contains("deviceName /dev/disk/by-path/pci-0000:01:00.0-nvme-2"), "{problem}");
+    let many = vec![raid[0].clone(), raid[1].clone(), raid[1].clone(), raid[1].clone(), raid[1].clone()];
+    assert!(choose(&many, &ambiguous, 0).unwrap_err().message.contains("; and 1 more. "));
+}

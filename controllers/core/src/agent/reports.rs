@@ -2,7 +2,7 @@
 
 use beskar7_agent_protocol::{
     hardware::Inventory,
-    report::{CleanedDisk, Outcome, Report, State},
+    report::{Cleaned, Outcome, Report, State},
 };
 use beskar7_api::{HostBootConfiguration, PhysicalHost, hardware::Hardware};
 use jiff::Timestamp;
@@ -33,8 +33,8 @@ pub enum Heard {
     Cleaned {
         /// The claim.
         claim: String,
-        /// What became of each disk.
-        disks: Vec<CleanedDisk>,
+        /// What became of the disks.
+        cleaned: Cleaned,
     },
     /// It could not do what it was told.
     Failed(Said),
@@ -116,13 +116,11 @@ fn of_work(
         }
         (State::Done(Outcome::Inspected(_)), Work::Inspect) if is_inspected(host) => Heard::Late,
         (State::Done(Outcome::Inspected(inventory)), Work::Inspect) => Heard::Inspected(inventory.clone()),
-        (State::Done(Outcome::Cleaned(disks)), Work::Clean(how)) => match demand_with_agent(host) {
-            Some(demand) if is_enough(host, how) => {
-                match unseen(host, (disks, &demand.claim), known.inspected) {
-                    Some(failure) => Heard::Failed(Said::failed(assignment, &failure, now)),
-                    None => Heard::Cleaned { claim: demand.claim, disks: disks.clone() },
-                }
-            }
+        (State::Done(Outcome::Cleaned(cleaned)), Work::Clean(how)) => match demand_with_agent(host) {
+            Some(demand) if is_enough(host, how) => match unseen(host, (cleaned, &demand), known.inspected) {
+                Some(failure) => Heard::Failed(Said::failed(assignment, &failure, now)),
+                None => Heard::Cleaned { claim: demand.claim, cleaned: cleaned.clone() },
+            },
             Some(_) => Heard::NotWanted,
             None => Heard::Late,
         },

@@ -16,7 +16,7 @@ fn heard(marks: &[(&str, &str)], report: &Value) -> String {
         Heard::Installed(said) => format!("installed: {said}"),
         Heard::Failed(said) => format!("failed: {said}"),
         Heard::Inspected(inventory) => format!("inspected: {} disks", inventory.disks.len()),
-        Heard::Cleaned { claim, disks } => format!("cleaned of {claim}: {} disks", disks.len()),
+        Heard::Cleaned { claim, cleaned } => format!("cleaned of {claim}: {} disks", cleaned.disks.len()),
         other @ (Heard::GoesDown | Heard::Late | Heard::NotNow | Heard::NotWanted | Heard::Nonsense) => {
             format!("{other:?}")
         }
@@ -158,7 +158,7 @@ fn of_known(host: &PhysicalHost, id: &str, report: Value, inspected: Option<&Har
         Heard::Goes(said) => format!("goes: {said}"),
         Heard::Failed(said) => format!("failed: {said}"),
         Heard::Inspected(inventory) => format!("inspected: {} disks", inventory.disks.len()),
-        Heard::Cleaned { claim, disks } => format!("cleaned of {claim}: {} disks", disks.len()),
+        Heard::Cleaned { claim, cleaned } => format!("cleaned of {claim}: {} disks", cleaned.disks.len()),
         other @ (Heard::Installed(_)
         | Heard::GoesDown
         | Heard::Late
@@ -264,6 +264,45 @@ fn cleaned(storage: Value) -> PhysicalHost {
     let marks = [(ERRAND, "clean-full e 100 on"), (RELEASE, "c")];
     let status = json!({"claimID": "c", "state": "Deprovisioning", "hardwareDetails": {"storage": storage, "uuid": OWN}});
     with_annotations(host(json!({"claimID": "c", "cleaning": "Full"}), status), &marks)
+}
+
+#[test]
+fn a_controller_that_nothing_drives_keeps_a_host_back_where_somebody_demands_clean_disks() {
+    use beskar7_api::annotations::{CLEANING, ERRAND, RELEASE};
+    let controller = |number: usize| json!({"address": format!("0000:0{number}:00.0"), "vendor": "1000", "device": "0097", "class": "010700"});
+    let (none, one) = (json!([]), json!([controller(1)]));
+    let many: Value = (1..=5).map(controller).collect();
+    let hidden = "failed: wiping: what is behind storage controllers";
+    let (host_says, nobody) = (json!("Metadata"), json!(null));
+    let (by_policy, by_none) = (Some((CLEANING, "Metadata")), None);
+    for (policy, cleaning, undriven, expected) in [
+        (by_none, &host_says, &none, "cleaned of c: 1 disks"),
+        (by_none, &host_says, &one, hidden),
+        (by_policy, &nobody, &one, hidden),
+        (by_policy, &json!("None"), &one, hidden),
+        (Some((CLEANING, "None")), &nobody, &one, "cleaned of c: 1 disks"),
+        // What is only usual keeps no host back for a controller that may have no disks.
+        (by_none, &nobody, &one, "cleaned of c: 1 disks"),
+        (by_none, &host_says, &many, hidden),
+    ] {
+        let marks = [(ERRAND, "clean-metadata e 100 on"), (RELEASE, "c")];
+        let marks: Vec<_> = marks.into_iter().chain(policy).collect();
+        let spec = json!({"claimID": "c", "cleaning": cleaning});
+        let host = with_annotations(host(spec, json!({"claimID": "c", "state": "Deprovisioning"})), &marks);
+        // The NVMe disk is wiped, and nobody has inspected the machine.
+        let disks = json!([{"disk": "/dev/nvme0n1", "method": "metadata", "serialNumber": "A"}]);
+        let done = json!({"order": "clean-100-1", "state": "done",
+            "cleaned": {"disks": disks, "undriven": undriven}});
+        let heard = on_errand(&host, "e", done);
+        assert!(heard.starts_with(expected), "{policy:?} {cleaning} {undriven}: {heard}");
+        if heard.starts_with(hidden) {
+            for part in ["0000:01:00.0 (1000:0097)", "modules", "/cleaned to c", "spec.cleaning None"] {
+                assert!(heard.contains(part), "{part}: {heard}");
+            }
+            assert!(heard.len() < 1024, "it is not cut off: {heard}");
+        }
+        assert_eq!(heard.contains(", and 2 more"), undriven == &many, "{heard}");
+    }
 }
 
 #[test]

@@ -1,29 +1,45 @@
 //! Disks that an agent did not see, and so did not wipe: a controller without a driver hides them, and nobody knows what is on
 //! them.
+//!
+//! A controller that nothing drives may have no disks at all: many boards have one that nobody uses. So it keeps a host back
+//! only where somebody has demanded that its disks are wiped: there, what may hold a tenant's data is not called clean. Where
+//! wiping is only what is usual, a host that would stay back for ever for a controller without disks is worse; an event names
+//! the controllers.
 
 use std::collections::BTreeMap;
 
-use beskar7_agent_protocol::report::{CleanedDisk, Failure};
+use beskar7_agent_protocol::{
+    hardware::PciDevice,
+    report::{Cleaned, CleanedDisk, Failure},
+};
 use beskar7_api::{PhysicalHost, annotations, hardware::Hardware};
 use beskar7_machine_uuid::MachineUuid;
 
 use super::{identity::machine_of, inspected::text};
+use crate::host::cleaning::Demand;
 
 /// So many serial numbers are named, and so much of each.
 const MOST_NAMED: usize = 6;
 const LONGEST_NAME: usize = 40;
+/// So many controllers are named, and so much of each address and number.
+const MOST_CONTROLLERS: usize = 3;
+const LONGEST_NUMBER: usize = 16;
 
 /// What is missing among the disks that were wiped, if something is. `inspected` is what an agent saw of the machine before;
 /// disks that only its BMC tells of may be behind a RAID controller, under other names.
 pub(super) fn unseen(
     host: &PhysicalHost,
-    (wiped, claim): (&[CleanedDisk], &str),
+    (Cleaned { disks: wiped, undriven }, demand): (&Cleaned, &Demand),
     inspected: Option<&Hardware>,
 ) -> Option<Failure> {
+    let failed = |message| Some(Failure { step: "wiping".to_owned(), disk: None, message });
+    if let (Some(controllers), true) = (controllers(undriven), demand.is_asked_for) {
+        return failed(behind(&controllers, &demand.claim));
+    }
     let inspected = inspected.filter(|seen| is_of_machine(host, seen));
     let details = host.status.as_ref().and_then(|status| status.hardware_details.as_ref());
     let told = details.map_or(0, |details| details.hardware.storage.len());
-    let message = match (wiped, inspected.map(|seen| seen.storage.len())) {
+    let message = match (wiped.as_slice(), inspected.map(|seen| seen.storage.len())) {
         ([], Some(0)) if told == 0 => return None,
         ([], None) if told == 0 => format!(
             "no disk was found, and nobody knows whether the machine has any: {DRIVER}. One that has none is called clean \
@@ -33,9 +49,37 @@ pub(super) fn unseen(
             let known = told.max(seen.unwrap_or(0));
             format!("no disk was found, and {known} are known of this machine: {DRIVER}")
         }
-        ([_, ..], None | Some(_)) => missing(wiped, inspected?, claim)?,
+        ([_, ..], None | Some(_)) => missing(wiped, inspected?, &demand.claim)?,
     };
-    Some(Failure { step: "wiping".to_owned(), disk: None, message })
+    failed(message)
+}
+
+/// Why nobody knows whether all disks are wiped.
+fn behind(controllers: &str, claim: &str) -> String {
+    format!(
+        "what is behind storage controllers that nothing in the agent's ramdisk drives was neither seen nor wiped: \
+         {controllers}. Make a ramdisk with their modules, or with a kernel that has them. Where they have no disks, turn them \
+         off in the machine's firmware; or set the annotation {} to {claim}, which says that all disks are clean. A \
+         host of which nothing needs to be wiped has spec.cleaning None, where no policy demands more",
+        annotations::CLEANED
+    )
+}
+
+/// The controllers that nothing drives, in words: `0000:02:00.0 (1000:0097)`. None where there are none.
+#[must_use]
+pub fn controllers(undriven: &[PciDevice]) -> Option<String> {
+    let short =
+        |text: &str| -> String { text.chars().filter(char::is_ascii_graphic).take(LONGEST_NUMBER).collect() };
+    let named =
+        undriven.iter().take(MOST_CONTROLLERS).map(|PciDevice { address, vendor, device, class: _ }| {
+            format!("{} ({}:{})", short(address), short(vendor), short(device))
+        });
+    let named = named.collect::<Vec<_>>().join(", ");
+    match undriven.len().saturating_sub(MOST_CONTROLLERS) {
+        _ if undriven.is_empty() => None,
+        0 => Some(named),
+        more => Some(format!("{named}, and {more} more")),
+    }
 }
 
 const DRIVER: &str = "the agent's ramdisk may lack the driver of their controller";

@@ -41,6 +41,8 @@ pub struct Demand {
     pub how: Thoroughness,
     /// The claim.
     pub claim: String,
+    /// Whether somebody said so: a policy, or the host. Else it is what an agent does where nobody says anything.
+    pub is_asked_for: bool,
     /// Who says so.
     by: String,
 }
@@ -102,12 +104,13 @@ fn demand_or(host: &PhysicalHost, otherwise: Cleaning) -> Option<Demand> {
     if says(annotations::CLEANED) || says(annotations::UNUSED) || !is_released(host) {
         return None;
     }
+    let is_asked_for = host.spec.cleaning.is_some() || by_policy > Cleaning::None;
     let by = match annotation(host, annotations::POLICY) {
         Some(policy) if by_policy == demanded => format!("the HostDeployPolicy {policy}"),
         None if by_policy == demanded => "a HostDeployPolicy".to_owned(),
         Some(_) | None => "spec.cleaning".to_owned(),
     };
-    Some(Demand { how, claim: claim.to_owned(), by })
+    Some(Demand { how, claim: claim.to_owned(), is_asked_for, by })
 }
 
 #[cfg(test)]
@@ -152,16 +155,23 @@ mod tests {
     #[test]
     fn where_nobody_says_anything_an_agent_wipes_what_an_operating_system_would_find() {
         let released = json!({annotations::RELEASE: "id"});
-        for (cleaning, expected) in [
-            (None, Some(Thoroughness::Metadata)),
-            (Some("None"), None),
-            (Some("Full"), Some(Thoroughness::Full)),
+        let by_policy = |level: &str| json!({annotations::RELEASE: "id", annotations::CLEANING: level});
+        for (annotations, cleaning, expected) in [
+            (released.clone(), None, Some((Thoroughness::Metadata, false))),
+            (released.clone(), Some("None"), None),
+            (released.clone(), Some("Metadata"), Some((Thoroughness::Metadata, true))),
+            (released, Some("Full"), Some((Thoroughness::Full, true))),
+            // A policy that demands nothing leaves it at what is usual.
+            (by_policy("None"), None, Some((Thoroughness::Metadata, false))),
+            (by_policy("Metadata"), None, Some((Thoroughness::Metadata, true))),
+            (by_policy("Metadata"), Some("None"), Some((Thoroughness::Metadata, true))),
         ] {
             let patch = json!({
-                "metadata": {"annotations": released}, "spec": {"claimID": "id", "cleaning": cleaning},
+                "metadata": {"annotations": annotations}, "spec": {"claimID": "id", "cleaning": cleaning},
             });
             let found = demand_with_agent(&host("h", patch));
-            assert_eq!(found.map(|found| found.how), expected, "{cleaning:?}");
+            let found = found.map(|found| (found.how, found.is_asked_for));
+            assert_eq!(found, expected, "{annotations} {cleaning:?}");
         }
     }
 
