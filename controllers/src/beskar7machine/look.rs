@@ -64,7 +64,7 @@ impl Look<'_> {
     pub(super) fn tenure(&self, machine: &Beskar7Machine, host: &PhysicalHost) -> Tenure {
         match host.metadata.namespace.as_deref() == Some(namespace(machine)) {
             true => Tenure::Allowed,
-            false => self.context.caches.tenancy.tenure(host, &self.open),
+            false => self.context.caches.tenancy.tenure(host, namespace(machine), &self.open),
         }
     }
 

@@ -98,7 +98,7 @@ impl Context {
         match claim::steps(&look, machine).await? {
             Looked::Rest(view, rest) => {
                 let tenure = view.host.host().map(|host| look.tenure(&view.object, host));
-                let tolerated = tenure == Some(Tenure::Tolerated);
+                let tolerated = matches!(tenure, Some(Tenure::Tolerated | Tenure::Unknown));
                 self.rest(&view, &rest, &around, tolerated).await
             }
             Looked::Quiet => Ok(Action::await_change()),

@@ -57,15 +57,16 @@ impl<'a> Look<'a> {
     }
 
     /// Whether a claim may have its host.
-    pub(super) fn tenure(&self, host: &PhysicalHost) -> Tenure {
-        self.context.caches.tenancy.tenure(host, &self.open)
+    pub(super) fn tenure(&self, claim: &HostClaim, host: &PhysicalHost) -> Tenure {
+        let own = claim.metadata.namespace.as_deref().unwrap_or_default();
+        self.context.caches.tenancy.tenure(host, own, &self.open)
     }
 
     /// Why a claim is to be left as it is, if it is.
     pub(super) fn on_hold(&self, claim: &HostClaim) -> Option<String> {
         on_hold(claim)?;
         let host = claim::intended_host(claim).and_then(|intended| self.context.claims.hosts.get(&intended));
-        stays_on_hold(claim, host.as_deref().map(|host| (host, self.tenure(host))))
+        stays_on_hold(claim, host.as_deref().map(|host| (host, self.tenure(claim, host))))
     }
 
     /// What became of its configuration.
@@ -233,7 +234,7 @@ impl Claiming for Look<'_> {
         if Candidate::new(&host).on_hold {
             return Ok(Turn::Rest(view, Rest::HostPaused));
         }
-        if self.tenure(&host) == Tenure::Revoked {
+        if self.tenure(&claim, &host) == Tenure::Revoked {
             return claim::revoke(self, view).await;
         }
         // It is looked at only because its host seemed to be taken back.

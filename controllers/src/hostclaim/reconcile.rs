@@ -101,7 +101,11 @@ impl Context {
     async fn rest(&self, look: &Look<'_>, view: &View<HostClaim>, rest: &Rest) -> Result<Action, ClaimError> {
         let claim = view.object.as_ref();
         let closed = match rest {
-            Rest::Searching(_) => not_authorized(claim, &wanting(claim, &look.open, self.delivery)),
+            Rest::Searching(_) => {
+                let own = claim.metadata.namespace.as_deref().unwrap_or_default();
+                let misses_labels = self.caches.tenancy.misses_labels_of(own);
+                not_authorized(claim, &wanting(claim, &look.open, self.delivery), misses_labels)
+            }
             Rest::Held | Rest::Blocked(_) | Rest::HostPaused | Rest::Lost | Rest::Releasing => None,
         };
         let synced = look.synced();
@@ -112,7 +116,7 @@ impl Context {
             }
             (Rest::Blocked(obstacle), _) => (Course::Searching(&obstacle.message), self.resync()),
             (Rest::Held, Some(host)) => {
-                (Course::Held(host, look.tenure(host), &synced), self.follow_sources(claim, &synced))
+                (Course::Held(host, look.tenure(claim, host), &synced), self.follow_sources(claim, &synced))
             }
             (Rest::Held, None) => (Course::Binding, self.resync()),
             (Rest::HostPaused, _) => (Course::HostPaused, Action::await_change()),

@@ -173,6 +173,12 @@ fn association(course: &Course<'_>) -> Finding {
                     .to_owned(),
             ..yes(reasons::NOT_AUTHORIZED)
         },
+        Course::Held(_, Tenure::Unknown, _) => Finding {
+            message: "The HostDeployPolicy that may allow this goes by labels of namespaces, which the manager does not know. \
+                      The host is kept; another one would not be given"
+                .to_owned(),
+            ..yes(reasons::NOT_AUTHORIZED)
+        },
         Course::Held(_, Tenure::Revoked, _) => {
             no(reasons::NOT_AUTHORIZED, "No HostDeployPolicy allows this any more: the host is taken back")
         }

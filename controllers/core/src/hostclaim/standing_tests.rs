@@ -130,6 +130,7 @@ fn every_course_has_its_words() {
         (Course::Searching("0 of 3 hosts match"), "False NoMatchingHost", Some(ClaimPhase::Unbound)),
         (Course::Binding, "False Associating", Some(ClaimPhase::Unbound)),
         (Course::Held(&held, Tenure::Tolerated, &Synced::Yes), "True NotAuthorized", Some(ClaimPhase::Bound)),
+        (Course::Held(&held, Tenure::Unknown, &Synced::Yes), "True NotAuthorized", Some(ClaimPhase::Bound)),
         (Course::Lost, "False HostLost", Some(ClaimPhase::Unbound)),
         (Course::Releasing { overdue: false }, "False Releasing", None),
     ] {

@@ -38,16 +38,22 @@ pub fn wanting(claim: &HostClaim, open: &BTreeSet<String>, delivery: Delivery) -
 }
 
 /// Why a claim may have no host at all, where it is so; nothing for one that names its host: whether that is forbidden or
-/// does not exist is not the tenant's to know.
+/// does not exist is not the tenant's to know. `misses_labels`: it may be for labels that are not known.
 #[must_use]
-pub fn not_authorized(claim: &HostClaim, wanting: &Wanting) -> Option<String> {
+pub fn not_authorized(claim: &HostClaim, wanting: &Wanting, misses_labels: bool) -> Option<String> {
     if !wanting.namespaces.is_empty() || claim.spec.host_ref.is_some() {
         return None;
     }
     let own = own(claim);
-    Some(match place(claim) {
+    let told = match place(claim) {
         Some(there) => format!("No HostDeployPolicy in namespace {there} lets namespace {own} have hosts"),
         None => format!("No HostDeployPolicy lets namespace {own} have hosts: ask the platform team for one"),
+    };
+    Some(match misses_labels {
+        true => format!(
+            "{told}. One that goes by labels is of no use here: the manager does not know those of namespaces"
+        ),
+        false => told,
     })
 }
 
@@ -66,7 +72,7 @@ pub fn on_hold(claim: &HostClaim) -> Option<String> {
 pub fn stays_on_hold(claim: &HostClaim, host: Option<(&PhysicalHost, Tenure)>) -> Option<String> {
     let goes_on = host.is_some_and(|(host, tenure)| match tenure {
         Tenure::Revoked => true,
-        Tenure::Allowed | Tenure::Tolerated => is_given_back(claim, host),
+        Tenure::Allowed | Tenure::Tolerated | Tenure::Unknown => is_given_back(claim, host),
     });
     on_hold(claim).filter(|_| !goes_on)
 }

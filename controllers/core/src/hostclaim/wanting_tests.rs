@@ -51,7 +51,7 @@ fn what_is_wanted_of_a_host_is_what_the_claim_says() {
 fn a_host_that_is_forbidden_and_one_that_is_not_there_look_alike() {
     let told = |spec: serde_json::Value, open_: &[&str]| {
         let claim = claim(json!({ "spec": spec }));
-        not_authorized(&claim, &wanting(&claim, &open(open_), ON))
+        not_authorized(&claim, &wanting(&claim, &open(open_), ON), false)
     };
     let named = json!({"hostRef": {"name": "h", "namespace": "metal"}});
     assert_eq!((told(named.clone(), &[]), told(named, &["metal"])), (None, None));
@@ -59,6 +59,12 @@ fn a_host_that_is_forbidden_and_one_that_is_not_there_look_alike() {
     let there = told(json!({"hostSelector": {"inNamespace": "metal"}}), &["lab"]).unwrap();
     assert!(there.contains("in namespace metal"), "{there}");
     assert_eq!(told(json!({}), &["lab"]), None);
+    let claim = claim(json!({}));
+    let unlabelled = not_authorized(&claim, &wanting(&claim, &open(&[]), ON), true).unwrap();
+    assert!(
+        unlabelled.contains("lets namespace a have hosts") && unlabelled.contains("labels"),
+        "{unlabelled}"
+    );
 }
 
 #[test]
