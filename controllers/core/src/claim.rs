@@ -20,6 +20,7 @@ mod filter;
 mod instructions;
 mod intent;
 mod labels;
+mod left_alone;
 pub mod moving;
 mod obstacle;
 #[cfg(test)]
@@ -39,6 +40,7 @@ pub use self::{
     filter::{Rejection, Verdict, judge, suits},
     instructions::{Instructions, told_to_boot},
     intent::{ClaimId, Intent},
+    left_alone::{Mark, is_held_elsewhere, left_alone},
     obstacle::Obstacle,
     score::{Choice, choose},
     step::{GivenUp, Intended, Order, Step, Wait, Why, next},
