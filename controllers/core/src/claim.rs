@@ -17,6 +17,7 @@ mod candidate;
 mod consumer;
 mod custody;
 mod filter;
+mod image_mark;
 mod instructions;
 mod intent;
 mod labels;
@@ -38,6 +39,7 @@ pub use self::{
     consumer::{Consumer, Identity},
     custody::{Custody, Kept, custody},
     filter::{Rejection, Verdict, judge, suits},
+    image_mark::{Compared, Given, ImageMark},
     instructions::{Instructions, told_to_boot},
     intent::{ClaimId, Intent},
     left_alone::{Mark, is_held_elsewhere, left_alone},

@@ -252,7 +252,7 @@ impl Claiming for Look<'_> {
         if told.boot_iso_source != wanted.boot_iso_source
             || told.boot != wanted.boot
             || told.online != wanted.online
-            || booted(&host) != wanted.image().as_deref()
+            || booted(&host) != wanted.image
         {
             // A claim that changed since it was read must not be carried out.
             if !view.live {
