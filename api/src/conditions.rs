@@ -305,6 +305,8 @@ pub mod policy {
     pub const POLICY_READ: &str = "PolicyRead";
     /// Its expression can't be used: it allows nobody.
     pub const EXPRESSION_NOT_USABLE: &str = "ExpressionNotUsable";
+    /// It goes by labels of namespaces, and the manager does not know those: it allows nobody.
+    pub const LABELS_NOT_KNOWN: &str = "LabelsNotKnown";
 }
 
 /// Reasons of a HostBootConfiguration.

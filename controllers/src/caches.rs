@@ -111,9 +111,11 @@ impl Feeds {
             (None, true) => Some(Feed::new("Namespace", Api::all(client.clone()), all())),
             (Some(_), _) | (None, false) => None,
         };
-        let known = namespaces.as_ref().map_or_else(Cache::empty, Feed::cache);
         Self {
-            tenancy: Tenancy::new(policies.cache(), known),
+            tenancy: match &namespaces {
+                Some(namespaces) => Tenancy::new(policies.cache(), namespaces.cache()),
+                None => Tenancy::without_labels(policies.cache()),
+            },
             policies,
             namespaces,
             hosts: Feed::new("PhysicalHost", api(client, options), ours(options)),

@@ -21,7 +21,9 @@ pub(crate) use self::error::write;
 pub(crate) use self::{
     claimant::{Claimant, consumer, held_by, id, intended_host, intent},
     report::report,
-    turn::{Claiming, Looked, Rest, Turn, patience_left, renew, revoke, steps},
+    turn::{
+        Claiming, Looked, Rest, Turn, demand_all_the_same, left_alone, patience_left, renew, revoke, steps,
+    },
     view::{Found, View},
     wakes::saw,
 };

@@ -16,7 +16,7 @@ use crate::watch::{Cache, Key, key};
 #[derive(Debug, Clone)]
 pub struct Tenancy {
     policies: Cache<HostDeployPolicy>,
-    namespaces: Cache<Namespace>,
+    namespaces: Option<Cache<Namespace>>,
     /// Policies that were read, by the version that they had then: an expression is not compiled for every question.
     read: Arc<Mutex<HashMap<Key, Read>>>,
 }
@@ -32,13 +32,21 @@ impl Tenancy {
     /// By what these caches have.
     #[must_use]
     pub fn new(policies: Cache<HostDeployPolicy>, namespaces: Cache<Namespace>) -> Self {
-        Self { policies, namespaces, read: Arc::default() }
+        Self { policies, namespaces: Some(namespaces), read: Arc::default() }
+    }
+
+    /// The same where namespaces are not watched, and their labels not known.
+    #[must_use]
+    pub fn without_labels(policies: Cache<HostDeployPolicy>) -> Self {
+        Self { policies, namespaces: None, read: Arc::default() }
     }
 
     /// Waits until the caches were filled once.
     pub async fn filled(&self) {
         self.policies.filled().await;
-        self.namespaces.filled().await;
+        if let Some(namespaces) = &self.namespaces {
+            namespaces.filled().await;
+        }
     }
 
     /// The namespaces whose policies let this one have hosts.
@@ -67,20 +75,33 @@ impl Tenancy {
         policy::terms(policies.iter().map(AsRef::as_ref), &asking)
     }
 
-    /// Whether somebody may have the host that it has. `open` are the namespaces whose hosts it may have.
+    /// Whether the labels of namespaces are known.
     #[must_use]
-    pub fn tenure(&self, host: &PhysicalHost, open: &BTreeSet<String>) -> Tenure {
+    pub fn knows_labels(&self) -> bool {
+        self.namespaces.is_some()
+    }
+
+    /// Whether it is for labels that are not known that nobody can tell whether this namespace may have hosts.
+    #[must_use]
+    pub fn misses_labels_of(&self, asking: &str) -> bool {
+        !self.knows_labels() && self.all().iter().any(|(_, policy)| policy.needs_labels_of(asking))
+    }
+
+    /// Whether a namespace may have the host that somebody there has. `open` are the namespaces whose hosts it may have.
+    #[must_use]
+    pub fn tenure(&self, host: &PhysicalHost, asking: &str, open: &BTreeSet<String>) -> Tenure {
         let there = host.metadata.namespace.as_deref().unwrap_or_default();
         if open.contains(there) {
             return Tenure::Allowed;
         }
         let under = host.annotations().get(annotations::POLICY).map(String::as_str);
         let policies = self.of(there);
-        policy::not_allowed_any_more(policies.iter().map(AsRef::as_ref), under)
+        let unlabelled = (!self.knows_labels()).then_some(asking);
+        policy::not_allowed_any_more(policies.iter().map(AsRef::as_ref), under, unlabelled)
     }
 
     fn namespace(&self, namespace: &str) -> Option<Arc<Namespace>> {
-        self.namespaces.get(&(String::new(), namespace.to_owned()))
+        self.namespaces.as_ref()?.get(&(String::new(), namespace.to_owned()))
     }
 
     fn of(&self, namespace: &str) -> Vec<Arc<Policy>> {
@@ -132,6 +153,15 @@ mod tests {
         serde_json::from_value(json!({"metadata": {"name": name, "labels": labels}})).unwrap()
     }
 
+    fn taken(namespace: &str, under: &str) -> PhysicalHost {
+        serde_json::from_value(json!({
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "PhysicalHost",
+            "metadata": {"name": "h", "namespace": namespace, "annotations": {annotations::POLICY: under}},
+            "spec": {"redfishConnection": {"address": "https://b", "credentialsSecretRef": "s"}},
+        }))
+        .unwrap()
+    }
+
     fn tenancy(policies: Vec<HostDeployPolicy>) -> Tenancy {
         let namespaces = vec![namespace("a", json!({"tier": "gold"})), namespace("b", json!({}))];
         Tenancy::new(Cache::of(policies), Cache::of(namespaces))
@@ -153,22 +183,35 @@ mod tests {
         assert!(opened(Some("racks"), "b").is_empty() && opened(None, "a").is_empty());
         assert!(opened(Some("lab"), "lab").is_empty(), "one's own is no other");
         assert_eq!(tenancy.terms("elsewhere", "a"), None);
-        let taken = |namespace: &str, under: &str| -> PhysicalHost {
-            serde_json::from_value(json!({
-                "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "PhysicalHost",
-                "metadata": {"name": "h", "namespace": namespace, "annotations": {annotations::POLICY: under}},
-                "spec": {"redfishConnection": {"address": "https://b", "credentialsSecretRef": "s"}},
-            }))
-            .unwrap()
-        };
         let none = BTreeSet::new();
-        assert_eq!(tenancy.tenure(&taken("lab", "all"), &tenancy.open_to("a")), Tenure::Allowed);
-        assert_eq!(tenancy.tenure(&taken("lab", "all"), &none), Tenure::Revoked);
+        assert_eq!(tenancy.tenure(&taken("lab", "all"), "a", &tenancy.open_to("a")), Tenure::Allowed);
+        assert_eq!(tenancy.tenure(&taken("lab", "all"), "a", &none), Tenure::Revoked);
         assert_eq!(
-            tenancy.tenure(&taken("racks", "all"), &none),
+            tenancy.tenure(&taken("racks", "all"), "a", &none),
             Tenure::Tolerated,
             "a policy of another namespace"
         );
+    }
+
+    #[test]
+    fn where_namespaces_are_not_watched_their_labels_give_no_host_and_take_none() {
+        let gold = json!({"hostclaimNamespaces": {"hasLabels": [{"name": "tier", "value": "gold"}]}, "onRevoke": "Release"});
+        let all = || vec![policy("racks", "gold", "1", gold.clone())];
+        for (namespaces, open, tenure, misses) in [
+            (Some(vec![namespace("racks", json!({"tier": "gold"}))]), true, Tenure::Allowed, false),
+            (Some(vec![namespace("racks", json!({}))]), false, Tenure::Revoked, false),
+            (Some(Vec::new()), false, Tenure::Revoked, false),
+            (None, false, Tenure::Unknown, true),
+        ] {
+            let tenancy = match namespaces {
+                Some(namespaces) => Tenancy::new(Cache::of(all()), Cache::of(namespaces)),
+                None => Tenancy::without_labels(Cache::of(all())),
+            };
+            let opened = tenancy.open_to("racks");
+            assert_eq!(!opened.is_empty(), open);
+            assert_eq!(tenancy.tenure(&taken("racks", "gold"), "racks", &opened), tenure);
+            assert_eq!(tenancy.misses_labels_of("racks"), misses);
+        }
     }
 
     #[test]

@@ -24,6 +24,10 @@ use crate::{
 
 const USER_DATA: &str = "## template: jinja\n#cloud-config\nname: '{{ ds.meta_data.hostname }}'\n";
 
+/// The claim whose machine is told how its network is set up.
+const NETWORKED: &str = "n";
+const NETWORK: &str = "version: 2\nethernets: {boot: {dhcp4: true}}\n";
+
 /// Has something for claim `c`, while it is open.
 struct OneClaim {
     open: bool,
@@ -65,8 +69,10 @@ impl Desk for OneClaim {
             more: Default::default(),
         };
         let user_data = Bytes::from_static(USER_DATA.as_bytes());
-        let found = self.is(capability, Purpose::Configuration);
-        let configuration = Configuration { user_data, meta_data, network_config: None };
+        let networked = self.open && *capability == key().capability(Purpose::Configuration, NETWORKED);
+        let found = networked || self.is(capability, Purpose::Configuration);
+        let network_config = networked.then(|| Bytes::from_static(NETWORK.as_bytes()));
+        let configuration = Configuration { user_data, meta_data, network_config };
         Box::pin(async move { if found { Ok(configuration) } else { Err(Refusal::Nothing) } })
     }
 
@@ -201,6 +207,18 @@ async fn a_configuration_is_given_in_every_form() {
     assert_eq!((status, body.as_str()), (200, ""));
     assert_eq!(server.noted(), ["Configuration"], "a look is no read");
     assert_eq!(server.ask("GET", &format!("{base}/network-config"), None).await.0, 404, "there is none");
+}
+
+#[tokio::test]
+async fn how_the_network_is_set_up_is_given_as_it_is() {
+    let server = Counterpart::new(true);
+    let base = format!("/c/{}", capability(Purpose::Configuration, NETWORKED).in_url());
+    for name in ["network-config", "autoinstall/network-config"] {
+        let (status, headers, body) = server.ask("GET", &format!("{base}/{name}"), None).await;
+        assert_eq!((status, body.as_str()), (200, NETWORK), "{name}");
+        assert!(headers.contains("no-store"), "{headers}");
+        assert!(!server.noted().contains(&"ConfigurationRead".to_owned()), "{name}");
+    }
 }
 
 #[tokio::test]

@@ -17,9 +17,11 @@ mod candidate;
 mod consumer;
 mod custody;
 mod filter;
+mod image_mark;
 mod instructions;
 mod intent;
 mod labels;
+mod left_alone;
 pub mod moving;
 mod obstacle;
 #[cfg(test)]
@@ -37,8 +39,10 @@ pub use self::{
     consumer::{Consumer, Identity},
     custody::{Custody, Kept, custody},
     filter::{Rejection, Verdict, judge, suits},
+    image_mark::{Compared, Given, ImageMark},
     instructions::{Instructions, told_to_boot},
     intent::{ClaimId, Intent},
+    left_alone::{Mark, is_held_elsewhere, left_alone},
     obstacle::Obstacle,
     score::{Choice, choose},
     step::{GivenUp, Intended, Order, Step, Wait, Why, next},

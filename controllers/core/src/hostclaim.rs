@@ -14,5 +14,5 @@ pub use self::{
     image::{Image, booted, image, instructions, order, wants_another},
     restart::asked,
     standing::{Course, Decision, Made, decide},
-    wanting::{not_authorized, on_hold, stays_on_hold, wanting},
+    wanting::{not_authorized, on_hold, wanting},
 };

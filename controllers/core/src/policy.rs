@@ -51,6 +51,8 @@ pub enum Tenure {
     Allowed,
     /// No policy lets it any more, and the one that did lets it keep what it has.
     Tolerated,
+    /// Nobody can tell: a policy that may let it goes by labels, and those are not known. It keeps what it has.
+    Unknown,
     /// No policy lets it any more, and the one that did takes back what it has.
     Revoked,
 }
@@ -94,14 +96,19 @@ impl Policy {
     /// Whether it lets this namespace have hosts.
     #[must_use]
     pub fn allows(&self, asking: &Asking<'_>) -> bool {
-        match &self.who {
-            Who::Nobody(_) => false,
-            Who::Conditions { names, name_matches, has_labels } => {
-                (names.is_empty() || names.iter().any(|name| name == asking.name))
-                    && name_matches.as_ref().is_none_or(|expression| expression.is_match(asking.name))
-                    && has_labels.iter().all(|label| has(asking, label))
-            }
-        }
+        self.who.is_called(asking.name) && self.who.labels().iter().all(|label| has(asking, label))
+    }
+
+    /// Whether it goes by labels.
+    #[must_use]
+    pub fn goes_by_labels(&self) -> bool {
+        !self.who.labels().is_empty()
+    }
+
+    /// Whether nobody can tell if it lets the namespace of this name have hosts who does not know its labels.
+    #[must_use]
+    pub fn needs_labels_of(&self, name: &str) -> bool {
+        self.goes_by_labels() && self.who.is_called(name)
     }
 }
 
@@ -113,6 +120,24 @@ impl Who {
                 Self::Conditions { names: names.clone(), name_matches, has_labels: has_labels.clone() }
             }
             Err(error) => Self::Nobody(format!("nameMatches can't be used: {error}")),
+        }
+    }
+
+    /// Whether a namespace of this name is meant, as far as its name goes.
+    fn is_called(&self, name: &str) -> bool {
+        match self {
+            Self::Nobody(_) => false,
+            Self::Conditions { names, name_matches, has_labels: _ } => {
+                (names.is_empty() || names.iter().any(|meant| meant == name))
+                    && name_matches.as_ref().is_none_or(|expression| expression.is_match(name))
+            }
+        }
+    }
+
+    fn labels(&self) -> &[LabelCondition] {
+        match self {
+            Self::Nobody(_) => &[],
+            Self::Conditions { has_labels, .. } => has_labels,
         }
     }
 }
@@ -140,17 +165,22 @@ pub fn terms<'p>(policies: impl IntoIterator<Item = &'p Policy>, asking: &Asking
 }
 
 /// Where somebody stands whom no policy allows to have its host any more. `under` is the policy that it was taken under.
-/// What is gone can't ask for anything.
+/// What is gone can't ask for anything. `unlabelled` is the name of a namespace whose labels nobody knows: nothing is taken
+/// from it that a policy may still allow.
 #[must_use]
 pub fn not_allowed_any_more<'p>(
     policies: impl IntoIterator<Item = &'p Policy>,
     under: Option<&str>,
+    unlabelled: Option<&str>,
 ) -> Tenure {
-    let found = policies.into_iter().find(|policy| Some(policy.name()) == under);
-    match found.map_or(OnRevoke::Keep, |policy| policy.on_revoke) {
-        OnRevoke::Keep => Tenure::Tolerated,
-        OnRevoke::Release => Tenure::Revoked,
+    let mut revokes = false;
+    for policy in policies {
+        if unlabelled.is_some_and(|name| policy.needs_labels_of(name)) {
+            return Tenure::Unknown;
+        }
+        revokes |= Some(policy.name()) == under && policy.on_revoke == OnRevoke::Release;
     }
+    if revokes { Tenure::Revoked } else { Tenure::Tolerated }
 }
 
 #[cfg(test)]

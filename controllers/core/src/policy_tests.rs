@@ -89,6 +89,41 @@ fn what_becomes_of_a_host_is_said_by_the_policy_that_it_was_taken_under() {
         (Some("gone"), Tenure::Tolerated),
         (None, Tenure::Tolerated),
     ] {
-        assert_eq!(not_allowed_any_more(&all, under), expected, "{under:?}");
+        assert_eq!(not_allowed_any_more(&all, under, None), expected, "{under:?}");
+    }
+}
+
+#[test]
+fn nothing_is_taken_back_for_labels_that_nobody_knows() {
+    let takes = |conditions: Value| {
+        policy("takes", json!({"hostclaimNamespaces": conditions, "onRevoke": "Release"}))
+    };
+    let gold = json!([{"name": "tier", "value": "gold"}]);
+    let other =
+        policy("other", json!({"hostclaimNamespaces": {"names": ["a"], "hasLabels": [{"name": "x"}]}}));
+    for (conditions, beside, under, expected) in [
+        (json!({"hasLabels": gold}), None, Some("takes"), Tenure::Unknown),
+        (json!({"names": ["a"], "hasLabels": gold}), None, Some("takes"), Tenure::Unknown),
+        (json!({"nameMatches": "a|b", "hasLabels": gold}), None, Some("takes"), Tenure::Unknown),
+        // Whatever its labels are, it is not meant.
+        (json!({"names": ["b"], "hasLabels": gold}), None, Some("takes"), Tenure::Revoked),
+        (json!({"nameMatches": "b", "hasLabels": gold}), None, Some("takes"), Tenure::Revoked),
+        (json!({"nameMatches": "(", "hasLabels": gold}), None, Some("takes"), Tenure::Revoked),
+        (json!({"names": ["b"]}), None, Some("takes"), Tenure::Revoked),
+        (json!({"names": ["b"]}), None, Some("gone"), Tenure::Tolerated),
+        // By another one it may still have what the one that it was taken under takes back; in whichever order.
+        (json!({"names": ["b"]}), Some(&other), Some("takes"), Tenure::Unknown),
+        (json!({"names": ["b"]}), Some(&other), None, Tenure::Unknown),
+    ] {
+        let takes = takes(conditions.clone());
+        for all in [
+            beside.into_iter().chain([&takes]).collect::<Vec<_>>(),
+            [&takes].into_iter().chain(beside).collect(),
+        ] {
+            assert_eq!(not_allowed_any_more(all, under, Some("a")), expected, "{conditions}");
+        }
+        let known = not_allowed_any_more([&takes], under, None);
+        let taken = if under == Some("takes") { Tenure::Revoked } else { Tenure::Tolerated };
+        assert_eq!(known, taken, "{conditions}: who knows that there are no such labels");
     }
 }

@@ -6,7 +6,7 @@ use beskar7_api::{
     Beskar7Machine, PhysicalHost, annotations, boot::Cleaning, finalizers, physical_host::Reservation,
 };
 use beskar7_core::{
-    claim::{Candidate, Instructions, Obstacle, Wanting},
+    claim::{Candidate, Instructions, Mark, Obstacle, Wanting},
     host::{
         heard::{Heard, Word},
         hold::Progress,
@@ -60,14 +60,6 @@ impl Look<'_> {
         }
     }
 
-    /// Whether the machine may have its host: of its own namespace it always may.
-    pub(super) fn tenure(&self, machine: &Beskar7Machine, host: &PhysicalHost) -> Tenure {
-        match host.metadata.namespace.as_deref() == Some(namespace(machine)) {
-            true => Tenure::Allowed,
-            false => self.context.caches.tenancy.tenure(host, &self.open),
-        }
-    }
-
     /// What became of the host that is kept for a machine's cluster, if one is known. That this machine holds it itself
     /// does not count.
     fn kept(&self, mine: &Reservation, machine: &Beskar7Machine) -> Option<Kept> {
@@ -87,8 +79,16 @@ impl Claiming for Look<'_> {
         &self.context.claims
     }
 
-    fn is_on_hold(&self, machine: &Beskar7Machine) -> bool {
-        on_hold(machine, self.around.cluster()).is_some()
+    fn on_hold(&self, machine: &Beskar7Machine) -> Option<Mark> {
+        on_hold(machine, self.around.cluster())
+    }
+
+    /// Of its own namespace it may always have one.
+    fn tenure(&self, machine: &Beskar7Machine, host: &PhysicalHost) -> Tenure {
+        match host.metadata.namespace.as_deref() == Some(namespace(machine)) {
+            true => Tenure::Allowed,
+            false => self.context.caches.tenancy.tenure(host, namespace(machine), &self.open),
+        }
     }
 
     fn wanting(&self, machine: &Beskar7Machine) -> Wanting {
@@ -140,6 +140,10 @@ impl Claiming for Look<'_> {
         let (machine, writes) = (view.object.as_ref(), &self.context.claims.writes);
         if self.tenure(machine, host) == Tenure::Revoked {
             return claim::revoke(self, view).await;
+        }
+        // It is looked at only because its host seemed to be taken back.
+        if self.on_hold(machine).is_some() {
+            return Ok(Turn::Quiet);
         }
         let claim = host.spec.claim_id.as_deref().unwrap_or_default();
         if Progress::of(host, claim) == Progress::Seen && machine.spec.provider_id.is_none() {

@@ -2,12 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use beskar7_api::{Beskar7Machine, PhysicalHost, annotations};
+use beskar7_api::{Beskar7Machine, PhysicalHost};
 use beskar7_core::{
-    claim::Obstacle,
+    claim::{Mark, Obstacle},
     delivery::Delivery,
     host::errand::is_being_wiped,
-    machine::{self, Course, on_hold},
+    machine::{self, Course},
     policy::Tenure,
 };
 use kube::{Client, ResourceExt as _, runtime::controller::Action};
@@ -15,7 +15,7 @@ use kube::{Client, ResourceExt as _, runtime::controller::Action};
 use super::{KIND, NAME, around::Around, look::Look, node::Sighting};
 use crate::{
     caches::Caches,
-    claim::{self, ClaimError, Claims, ConsumerId, Looked, Rest, View, id, intended_host},
+    claim::{self, ClaimError, Claiming as _, Claims, ConsumerId, Looked, Rest, View, id, intended_host},
     clock::now,
     controller::Reconciler,
     diagnostics::Metrics,
@@ -84,25 +84,38 @@ impl Context {
 
     /// Looks, and makes one step after the other for as long as something is to be done at once.
     async fn steps(&self, machine: Arc<Beskar7Machine>) -> Result<Action, ClaimError> {
-        // Moved away: clusterctl deletes it here, and nothing of it may be released.
-        if machine.annotations().contains_key(annotations::DELETE_FOR_MOVE) {
-            return Ok(Action::await_change());
-        }
         let around = Around::of(&machine, &self.caches);
-        if let Some(why) = on_hold(&machine, around.cluster()) {
-            self.claims.register.stops_waiting(&id(machine.as_ref()));
-            return self.say(&machine, &Course::Paused(&why), (None, None), Action::await_change()).await;
-        }
         let open = self.caches.tenancy.open_to(&machine.namespace().unwrap_or_default());
         let look = Look { context: self, around: &around, open };
+        if let Some(mark) = claim::left_alone(&look, machine.as_ref()) {
+            return self.leave_alone(&look, machine, &mark).await;
+        }
         match claim::steps(&look, machine).await? {
             Looked::Rest(view, rest) => {
                 let tenure = view.host.host().map(|host| look.tenure(&view.object, host));
-                let tolerated = tenure == Some(Tenure::Tolerated);
+                let tolerated = matches!(tenure, Some(Tenure::Tolerated | Tenure::Unknown));
                 self.rest(&view, &rest, &around, tolerated).await
             }
             Looked::Quiet => Ok(Action::await_change()),
             Looked::Busy => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
+        }
+    }
+
+    async fn leave_alone(
+        &self,
+        look: &Look<'_>,
+        machine: Arc<Beskar7Machine>,
+        mark: &Mark,
+    ) -> Result<Action, ClaimError> {
+        self.claims.register.stops_waiting(&id(machine.as_ref()));
+        let action = match claim::demand_all_the_same(look, machine.clone()).await? {
+            true => Action::await_change(),
+            false => Action::requeue(spread(AFTER_LOST_RACE)),
+        };
+        match mark {
+            // clusterctl deletes it here.
+            Mark::Moved => Ok(action),
+            Mark::Paused(why) => self.say(&machine, &Course::Paused(why), (None, None), action).await,
         }
     }
 

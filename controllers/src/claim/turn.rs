@@ -5,17 +5,17 @@ use std::{sync::Arc, time::Duration};
 use beskar7_api::{PhysicalHost, boot::Cleaning};
 use beskar7_core::{
     claim::{
-        self, Candidate, ClaimId, Instructions, Intent, Obstacle, Order, Step, Wait, Wanting, Why,
+        self, Candidate, ClaimId, Instructions, Intent, Mark, Obstacle, Order, Step, Wait, Wanting, Why,
         moving::Block,
     },
     host::cleaning::demanded_by_policy,
-    policy,
+    policy::{self, Tenure},
 };
 use jiff::Timestamp;
 use kube::Resource as _;
 
 use super::{
-    claimant::{Claimant, block, consumer, id, intent},
+    claimant::{Claimant, block, consumer, id, intended_host, intent},
     claims::Claims,
     error::ClaimError,
     view::{Found, View},
@@ -33,8 +33,11 @@ pub(crate) trait Claiming: Sync {
     /// What every claim needs.
     fn claims(&self) -> &Claims;
 
-    /// Whether it is to be left as it is.
-    fn is_on_hold(&self, object: &Self::Kind) -> bool;
+    /// What says that it is to be left as it is, if something does.
+    fn on_hold(&self, object: &Self::Kind) -> Option<Mark>;
+
+    /// Whether it may have a host.
+    fn tenure(&self, object: &Self::Kind, host: &PhysicalHost) -> Tenure;
 
     /// What it wants of a host.
     fn wanting(&self, object: &Self::Kind) -> Wanting;
@@ -140,7 +143,7 @@ async fn turn<L: Claiming>(look: &L, view: View<L::Kind>) -> Result<Turn<L::Kind
     let referring: Vec<Candidate<'_>> = hosts_named.iter().map(|host| Candidate::new(host)).collect();
     let wanting = look.wanting(&object);
     let step = claim::next(
-        &consumer(object.as_ref(), look.is_on_hold(&object)),
+        &consumer(object.as_ref(), left_alone(look, object.as_ref()).is_some()),
         &wanting.wish(),
         view.order,
         &view.host.intended(),
@@ -235,6 +238,38 @@ fn more_cleaning<L: Claiming>(look: &L, view: &View<L::Kind>) -> Option<(Arc<Phy
     let demanded = demanded(look, &view.object, look.policy(&view.object, host).as_ref());
     let is_more = demanded > demanded_by_policy(host) && !Candidate::new(host).on_hold;
     is_more.then(|| (host.clone(), demanded))
+}
+
+/// Why a consumer is left as it is, if it is.
+pub(crate) fn left_alone<L: Claiming>(look: &L, object: &L::Kind) -> Option<Mark> {
+    let mark = look.on_hold(object)?;
+    let own = object.meta().namespace.as_deref().unwrap_or_default();
+    let host = intended_host(object).and_then(|intended| look.claims().hosts.get(&intended));
+    let known = host.as_deref().map(|host| (host, look.tenure(object, host)));
+    claim::left_alone(mark, own, intent(object).as_ref(), known)
+}
+
+/// What is demanded behind a claim is written onto a host of another namespace also where its consumer is left as it is.
+/// Whether that is done: else somebody was faster.
+pub(crate) async fn demand_all_the_same<L: Claiming>(
+    look: &L,
+    object: Arc<L::Kind>,
+) -> Result<bool, ClaimError> {
+    let owed = |view: &View<L::Kind>| {
+        let consumer = consumer(view.object.as_ref(), true);
+        more_cleaning(look, view)
+            .filter(|(host, _)| claim::is_held_elsewhere(&consumer, &Candidate::new(host)))
+    };
+    let key = key(object.as_ref());
+    if owed(&look.claims().cached(object)).is_none() {
+        return Ok(true);
+    }
+    let read = look.claims().read(&key, Order::HostThenConsumer).await?;
+    let Some((host, cleaning)) = read.as_ref().and_then(owed) else { return Ok(true) };
+    Ok(match look.claims().writes.demand_cleaning(&host, cleaning).await? {
+        Written::To(_) => true,
+        Written::Stale => false,
+    })
 }
 
 async fn carry_out<K: Claimant>(

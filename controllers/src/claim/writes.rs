@@ -197,13 +197,13 @@ impl Writes {
         host: &PhysicalHost,
         wanted: &Instructions,
     ) -> Result<Written<PhysicalHost>, ClaimError> {
-        let Instructions { boot_iso_source, boot, online } = wanted;
+        let Instructions { boot_iso_source, boot, online, image } = wanted;
         let spec =
             json!({ "bootIsoSource": boot_iso_source, "boot": whole(boot.as_ref()), "online": online });
         let id = host.spec.claim_id.as_deref().unwrap_or_default();
         let mut annotations = json!({ annotations::IMAGE: image_of(id, wanted) });
         let block = host.spec.claim_id.as_deref().and_then(|claim| block_for(host, claim));
-        if let Some(why) = block.filter(|_| wanted.image().is_some() && told_to_boot(host).is_none()) {
+        if let Some(why) = block.filter(|_| image.is_some() && told_to_boot(host).is_none()) {
             add(&mut annotations, annotations::BLOCK_MOVE, json!(why));
         }
         self.merge(host, json!({ "metadata": { "annotations": annotations }, "spec": spec })).await
@@ -286,7 +286,7 @@ fn whole(boot: Option<&HostBoot>) -> Value {
 
 /// The image that a host is told to boot for a claim, as it is written down.
 fn image_of(claim: &str, wanted: &Instructions) -> Value {
-    json!(wanted.image().map(|image| format!("{claim} {image}")))
+    json!(wanted.image.as_ref().map(|image| image.written(claim)))
 }
 
 /// The cleaning that is demanded, where that is more than is written on a host. It is never less: the policy may be gone

@@ -9,11 +9,11 @@ use beskar7_api::{
     HostClaim, PhysicalHost, annotations, boot::Cleaning, conditions::claim as reasons, finalizers,
 };
 use beskar7_core::{
-    claim::{Candidate, Instructions, Obstacle, Order, Wanting},
+    claim::{Candidate, Instructions, Mark, Obstacle, Order, Wanting},
     host::{hold::Progress, restart::Restart},
     hostclaim::{
-        Part, Synced, asked, booted, instructions, names_configuration, on_hold, order, sources,
-        stays_on_hold, wanting, wants_another,
+        Part, Synced, asked, booted, instructions, names_configuration, on_hold, order, sources, wanting,
+        wants_another,
     },
     policy::{Tenure, Terms},
 };
@@ -54,18 +54,6 @@ pub(super) struct Look<'a> {
 impl<'a> Look<'a> {
     pub(super) fn new(context: &'a Context, open: BTreeSet<String>) -> Self {
         Self { context, open, synced: Mutex::new(Synced::Yes) }
-    }
-
-    /// Whether a claim may have its host.
-    pub(super) fn tenure(&self, host: &PhysicalHost) -> Tenure {
-        self.context.caches.tenancy.tenure(host, &self.open)
-    }
-
-    /// Why a claim is to be left as it is, if it is.
-    pub(super) fn on_hold(&self, claim: &HostClaim) -> Option<String> {
-        on_hold(claim)?;
-        let host = claim::intended_host(claim).and_then(|intended| self.context.claims.hosts.get(&intended));
-        stays_on_hold(claim, host.as_deref().map(|host| (host, self.tenure(host))))
     }
 
     /// What became of its configuration.
@@ -184,8 +172,13 @@ impl Claiming for Look<'_> {
         &self.context.claims
     }
 
-    fn is_on_hold(&self, claim: &HostClaim) -> bool {
-        Look::on_hold(self, claim).is_some()
+    fn on_hold(&self, claim: &HostClaim) -> Option<Mark> {
+        on_hold(claim)
+    }
+
+    fn tenure(&self, claim: &HostClaim, host: &PhysicalHost) -> Tenure {
+        let own = claim.metadata.namespace.as_deref().unwrap_or_default();
+        self.context.caches.tenancy.tenure(host, own, &self.open)
     }
 
     fn wanting(&self, claim: &HostClaim) -> Wanting {
@@ -233,7 +226,7 @@ impl Claiming for Look<'_> {
         if Candidate::new(&host).on_hold {
             return Ok(Turn::Rest(view, Rest::HostPaused));
         }
-        if self.tenure(&host) == Tenure::Revoked {
+        if self.tenure(&claim, &host) == Tenure::Revoked {
             return claim::revoke(self, view).await;
         }
         // It is looked at only because its host seemed to be taken back.
@@ -259,7 +252,7 @@ impl Claiming for Look<'_> {
         if told.boot_iso_source != wanted.boot_iso_source
             || told.boot != wanted.boot
             || told.online != wanted.online
-            || booted(&host) != wanted.image().as_deref()
+            || booted(&host) != wanted.image
         {
             // A claim that changed since it was read must not be carried out.
             if !view.live {

@@ -2,8 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use beskar7_api::{HostClaim, PhysicalHost, annotations};
+use beskar7_api::{HostClaim, PhysicalHost};
 use beskar7_core::{
+    claim::Mark,
     delivery::Delivery,
     host::{belongings::belongs_to, errand::is_being_wiped},
     hostclaim::{self, Course, Made, Synced, names_configuration, not_authorized, wanting},
@@ -13,7 +14,7 @@ use kube::{Client, ResourceExt as _, api::ObjectMeta, runtime::controller::Actio
 use super::{KIND, NAME, look::Look};
 use crate::{
     caches::Caches,
-    claim::{self, ClaimError, Claims, ConsumerId, Looked, Rest, View, id},
+    claim::{self, ClaimError, Claiming as _, Claims, ConsumerId, Looked, Rest, View, id},
     clock::now,
     controller::Reconciler,
     copies::Copies,
@@ -81,15 +82,10 @@ impl Context {
     }
 
     async fn steps(&self, claim: Arc<HostClaim>) -> Result<Action, ClaimError> {
-        // Moved away: clusterctl deletes it here, and nothing of it may be released.
-        if claim.annotations().contains_key(annotations::DELETE_FOR_MOVE) {
-            return Ok(Action::await_change());
-        }
         let open = self.caches.tenancy.open_to(&claim.namespace().unwrap_or_default());
         let look = Look::new(self, open);
-        if let Some(why) = look.on_hold(&claim) {
-            self.claims.register.stops_waiting(&id(claim.as_ref()));
-            return self.say(&claim, &Course::Paused(&why), Action::await_change()).await;
+        if let Some(mark) = claim::left_alone(&look, &claim) {
+            return self.leave_alone(&look, claim, &mark).await;
         }
         match claim::steps(&look, claim).await? {
             Looked::Rest(view, rest) => self.rest(&look, &view, &rest).await,
@@ -98,10 +94,32 @@ impl Context {
         }
     }
 
+    async fn leave_alone(
+        &self,
+        look: &Look<'_>,
+        claim: Arc<HostClaim>,
+        mark: &Mark,
+    ) -> Result<Action, ClaimError> {
+        self.claims.register.stops_waiting(&id(claim.as_ref()));
+        let action = match claim::demand_all_the_same(look, claim.clone()).await? {
+            true => Action::await_change(),
+            false => Action::requeue(spread(AFTER_LOST_RACE)),
+        };
+        match mark {
+            // clusterctl deletes it here.
+            Mark::Moved => Ok(action),
+            Mark::Paused(why) => self.say(&claim, &Course::Paused(why), action).await,
+        }
+    }
+
     async fn rest(&self, look: &Look<'_>, view: &View<HostClaim>, rest: &Rest) -> Result<Action, ClaimError> {
         let claim = view.object.as_ref();
         let closed = match rest {
-            Rest::Searching(_) => not_authorized(claim, &wanting(claim, &look.open, self.delivery)),
+            Rest::Searching(_) => {
+                let own = claim.metadata.namespace.as_deref().unwrap_or_default();
+                let misses_labels = self.caches.tenancy.misses_labels_of(own);
+                not_authorized(claim, &wanting(claim, &look.open, self.delivery), misses_labels)
+            }
             Rest::Held | Rest::Blocked(_) | Rest::HostPaused | Rest::Lost | Rest::Releasing => None,
         };
         let synced = look.synced();
@@ -112,7 +130,7 @@ impl Context {
             }
             (Rest::Blocked(obstacle), _) => (Course::Searching(&obstacle.message), self.resync()),
             (Rest::Held, Some(host)) => {
-                (Course::Held(host, look.tenure(host), &synced), self.follow_sources(claim, &synced))
+                (Course::Held(host, look.tenure(claim, host), &synced), self.follow_sources(claim, &synced))
             }
             (Rest::Held, None) => (Course::Binding, self.resync()),
             (Rest::HostPaused, _) => (Course::HostPaused, Action::await_change()),

@@ -24,13 +24,20 @@ pub struct Context {
     /// With `--watch-filter`: its value. Policies are read whatever label they have, and written only with this one.
     /// Managers that know different hosts would else write their own counts by turns.
     filter: Option<String>,
+    /// Whether the labels of namespaces are known.
+    knows_labels: bool,
 }
 
 impl Context {
     /// For a controller whose writes go through `client`.
     #[must_use]
-    pub fn new(client: Client, hosts: Cache<PhysicalHost>, filter: Option<String>) -> Self {
-        Self { client, hosts, filter }
+    pub fn new(
+        client: Client,
+        hosts: Cache<PhysicalHost>,
+        filter: Option<String>,
+        knows_labels: bool,
+    ) -> Self {
+        Self { client, hosts, filter, knows_labels }
     }
 }
 
@@ -49,6 +56,6 @@ async fn look(policy: &HostDeployPolicy, context: &Context) -> Result<Action, Up
         return Ok(Action::await_change());
     }
     let hosts = context.hosts.all();
-    let status = standing(policy, hosts.iter().map(AsRef::as_ref), clock::now());
+    let status = standing(policy, hosts.iter().map(AsRef::as_ref), context.knows_labels, clock::now());
     keep(&context.client, policy, &status).await
 }

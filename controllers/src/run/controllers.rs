@@ -149,7 +149,12 @@ impl Controllers {
     fn start_policies(&mut self, parts: &Parts<'_>, client: &Client, feeds: &Feeds) {
         let caches = feeds.caches();
         let filter = parts.options.watch_filter().map(str::to_owned);
-        let policies = hostdeploypolicy::Context::new(client.clone(), caches.hosts.clone(), filter);
+        let policies = hostdeploypolicy::Context::new(
+            client.clone(),
+            caches.hosts.clone(),
+            filter,
+            caches.tenancy.knows_labels(),
+        );
         let policies = Upkeep::new(policies, parts.metrics.clone());
         let (wakes, woken) = hostdeploypolicy::Wakes::new(feeds);
         self.tasks.spawn(wakes.run(self.stop.clone()));

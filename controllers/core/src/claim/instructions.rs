@@ -2,6 +2,8 @@
 
 use beskar7_api::{PhysicalHost, physical_host::HostBoot};
 
+use super::image_mark::ImageMark;
+
 /// What a host is told to be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instructions {
@@ -11,31 +13,24 @@ pub struct Instructions {
     pub boot: Option<HostBoot>,
     /// Whether it should run; nothing, where the consumer has no say in that.
     pub online: Option<bool>,
+    /// The image that it boots, or has booted, as it is written down.
+    pub image: Option<ImageMark>,
 }
 
 impl Instructions {
-    /// What is booted, by the name that tells it from another: the ISO, the image in a registry, the kernel and what goes
-    /// with it, the image that is written to a disk.
+    /// To boot this.
     #[must_use]
-    pub fn image(&self) -> Option<String> {
-        image(self.boot_iso_source.as_deref(), self.boot.as_ref())
+    pub fn new(boot_iso_source: Option<String>, boot: Option<HostBoot>, online: Option<bool>) -> Self {
+        let image = ImageMark::of(boot_iso_source.as_deref(), boot.as_ref());
+        Self { boot_iso_source, boot, online, image }
     }
 }
 
-/// What a host is told to boot, by the same name.
+/// What a host is told to boot, by the name that tells it from another.
 #[must_use]
 pub fn told_to_boot(host: &PhysicalHost) -> Option<String> {
-    image(host.spec.boot_iso_source.as_deref(), host.spec.boot.as_ref())
-}
-
-fn image(iso: Option<&str>, boot: Option<&HostBoot>) -> Option<String> {
-    if let Some(install) = boot.and_then(|boot| boot.install.as_ref()) {
-        return Some(install.image.clone());
-    }
-    let Some(boot) = boot.filter(|boot| boot.method.is_from_network()) else {
-        return iso.map(str::to_owned);
-    };
-    boot.image.clone().or_else(|| Some(kernel_name(boot.kernel.as_deref()?, boot.initramfs.as_deref())))
+    let told = ImageMark::of(host.spec.boot_iso_source.as_deref(), host.spec.boot.as_ref());
+    told.map(|image| image.name)
 }
 
 /// The name of a kernel and what goes with it.

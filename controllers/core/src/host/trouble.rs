@@ -3,7 +3,7 @@
 use beskar7_api::{PhysicalHost, conditions::host as reasons};
 
 use crate::{
-    agent::{Assignment, Said, Stage},
+    agent::{Assignment, Said},
     conditions::{Truth, get},
 };
 
@@ -27,10 +27,11 @@ pub fn trouble(host: &PhysicalHost) -> Option<&str> {
 }
 
 /// What the agent on the machine of a host said when it gave up. That speaks of the image and of disks, and of no BMC: who
-/// uses the host may read it.
+/// uses the host may read it. That another machine came is not among it: that one may be another tenant's, and only the
+/// platform team can put it right.
 #[must_use]
 pub fn agents_words(host: &PhysicalHost) -> Option<String> {
     let assignment = Assignment::of(host, host.spec.claim_id.as_deref()?)?;
-    let said = Said::of(host, &assignment).filter(|said| said.stage() == Stage::Failed)?;
+    let said = Said::of(host, &assignment).filter(Said::gave_up)?;
     Some(format!("The agent on the machine could not {}: {said}", assignment.work.failed_to()))
 }

@@ -10,7 +10,7 @@ use beskar7_api::{
 
 use super::configuration::{Synced, names_configuration};
 use crate::{
-    claim::{Instructions, kernel_name},
+    claim::{Compared, Given, ImageMark, Instructions, kernel_name},
     delivery::{AgentBoot, Delivery, PLACEHOLDER},
     disk_image,
     host::hold::{Progress, annotation},
@@ -64,12 +64,14 @@ pub fn image(claim: &HostClaim) -> Image<'_> {
 }
 
 impl Image<'_> {
-    /// The one name by which it is told from another.
-    fn name(self) -> Option<String> {
+    /// What it is told from another by.
+    fn mark(self) -> Option<ImageMark> {
         match self {
-            Self::Iso(name) | Self::Registry(name) => Some(name.to_owned()),
-            Self::Kernel(kernel, initramfs) => Some(kernel_name(kernel, initramfs)),
-            Self::Disk(image) => Some(image.url.clone()),
+            Self::Iso(name) | Self::Registry(name) => Some(ImageMark::named(name.to_owned())),
+            Self::Kernel(kernel, initramfs) => Some(ImageMark::named(kernel_name(kernel, initramfs))),
+            Self::Disk(image) => {
+                Some(ImageMark { name: image.url.clone(), given: Some(Given::of(&image.details)) })
+            }
             Self::None | Self::NotUsable(_) => None,
         }
     }
@@ -216,13 +218,14 @@ pub fn instructions(
 ) -> Instructions {
     let begun = held.filter(|host| has_begun(host));
     let may_boot = begun.is_some() || (claim.spec.online && *synced == Synced::Yes);
-    let (boot_iso_source, boot) = match (begun.and_then(booted), image(claim), order(claim, delivery)) {
+    let runs = begun.and_then(booted);
+    let (boot_iso_source, boot) = match (&runs, image(claim), order(claim, delivery)) {
         (Some(runs), _, ordered) => {
             let told = begun.and_then(|host| host.spec.boot.clone());
             let boot = told.or_else(|| ordered.ok().map(|order| order.boot));
             let has_iso =
                 boot.as_ref().is_none_or(|boot| !boot.method.is_from_network() && boot.install.is_none());
-            (has_iso.then(|| runs.to_owned()), boot)
+            (has_iso.then(|| runs.name.clone()), boot)
         }
         (None, Image::Iso(url), Ok(order)) if may_boot => (Some(url.to_owned()), Some(order.boot)),
         (None, Image::Kernel(..) | Image::Registry(_) | Image::Disk(_), Ok(order)) if may_boot => {
@@ -239,7 +242,26 @@ pub fn instructions(
             Ok(_) | Err(_),
         ) => (None, None),
     };
-    Instructions { boot_iso_source, boot, online: Some(claim.spec.online) }
+    let told = Instructions::new(boot_iso_source, boot, Some(claim.spec.online));
+    let Some(runs) = runs else { return told };
+    // What it was turned on for is not what people write into it now.
+    Instructions { image: Some(completed(runs, claim, begun, delivery)), ..told }
+}
+
+/// What an older version wrote down of an image that goes to a disk, with what is given of it now: nobody knows what was
+/// given then. From here on a change of that is one.
+fn completed(
+    runs: ImageMark,
+    claim: &HostClaim,
+    host: Option<&PhysicalHost>,
+    delivery: Delivery,
+) -> ImageMark {
+    let installs = host.and_then(|host| host.spec.boot.as_ref()).is_some_and(|boot| boot.install.is_some());
+    let asked = image(claim).mark().filter(|asked| asked.name == runs.name && asked.given.is_some());
+    match asked {
+        Some(asked) if runs.given.is_none() && installs && order(claim, delivery).is_ok() => asked,
+        Some(_) | None => runs,
+    }
 }
 
 /// Whether what the machine was turned on for is not what the claim asks for any more: another image, or none. One that
@@ -251,19 +273,44 @@ pub fn wants_another(claim: &HostClaim, host: &PhysicalHost, delivery: Delivery)
             Image::Disk(_) if order(claim, delivery).is_err() => false,
             // What nobody knows goes on running.
             image @ (Image::Iso(_) | Image::Kernel(..) | Image::Registry(_) | Image::Disk(_)) => {
-                booted(host).is_some_and(|runs| Some(runs) != image.name().as_deref())
+                match compared(host, image) {
+                    Compared::Another => true,
+                    // Before it runs, it is what was wrong with the image. What runs is not wiped for it.
+                    Compared::MoreOrLess => !has_booted(host),
+                    Compared::Same => false,
+                }
             }
             Image::None => true,
             Image::NotUsable(_) => false,
         }
 }
 
+/// What of the image counts for the next one only: it runs already, and was told apart by less, or by more.
+#[must_use]
+pub fn later(claim: &HostClaim, host: &PhysicalHost) -> Option<&'static str> {
+    let counts_later = has_booted(host) && compared(host, image(claim)) == Compared::MoreOrLess;
+    counts_later.then_some(
+        "image.format or image.checksum was added or removed since the image was written: that counts for the next one",
+    )
+}
+
+fn compared(host: &PhysicalHost, asked: Image<'_>) -> Compared {
+    booted(host).zip(asked.mark()).map_or(Compared::Same, |(runs, asked)| runs.compared_to(&asked))
+}
+
 /// The image that the machine was turned on for, as it was written down. Where that was lost, it is taken for the one that
 /// the claim asks for.
 #[must_use]
-pub fn booted(host: &PhysicalHost) -> Option<&str> {
-    let (claim, url) = annotation(host, annotations::IMAGE)?.split_once(' ')?;
-    (Some(claim) == host.spec.claim_id.as_deref()).then_some(url)
+pub fn booted(host: &PhysicalHost) -> Option<ImageMark> {
+    ImageMark::parse(annotation(host, annotations::IMAGE)?, host.spec.claim_id.as_deref()?)
+}
+
+/// Whether its machine was seen to run for the claim.
+fn has_booted(host: &PhysicalHost) -> bool {
+    host.spec.claim_id.as_deref().is_some_and(|claim| match Progress::of(host, claim) {
+        Progress::NotBegun | Progress::Booting(_) => false,
+        Progress::Seen => true,
+    })
 }
 
 /// Whether its machine was turned on for the claim.

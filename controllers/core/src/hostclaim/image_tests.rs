@@ -13,6 +13,10 @@ fn with(spec: Value) -> HostClaim {
     claim(json!({ "spec": spec }))
 }
 
+fn name_of(told: &Instructions) -> Option<&str> {
+    told.image.as_ref().map(|image| image.name.as_str())
+}
+
 #[test]
 fn the_format_tells_and_else_the_ending() {
     for (given, expected) in [
@@ -52,7 +56,7 @@ fn what_is_no_iso_boots_from_the_network() {
     for (spec, name) in [(&kernel, "http://x/k http://x/i"), (&registry, "oci://r.example.org/os:1")] {
         let told = instructions(&with(spec.clone()), Some(&host(json!({}))), &Synced::Yes, ON);
         let boot = told.boot.clone().unwrap();
-        assert_eq!((told.boot_iso_source.as_deref(), told.image().as_deref()), (None, Some(name)), "{spec}");
+        assert_eq!((told.boot_iso_source.as_deref(), name_of(&told)), (None, Some(name)), "{spec}");
         assert_eq!(
             (boot.method, boot.initramfs.is_some()),
             (BootMethod::Ipxe, spec.get("initramfs").is_some())
@@ -65,11 +69,7 @@ fn what_is_no_iso_boots_from_the_network() {
         let marks = marks.map(|(key, value)| (key.to_owned(), value));
         runs.metadata.annotations = Some(marks.into());
         let again = instructions(&with(spec.clone()), Some(&runs), &Synced::Yes, ON);
-        assert_eq!(
-            (again.boot_iso_source.as_deref(), again.image().as_deref()),
-            (None, Some(name)),
-            "{spec}"
-        );
+        assert_eq!((again.boot_iso_source.as_deref(), name_of(&again)), (None, Some(name)), "{spec}");
         assert!(!wants_another(&with(spec.clone()), &runs, ON));
         for other in
             [json!({"kernel": "http://x/k2"}), json!({"kernel": "http://x/k", "initramfs": "http://x/i2"})]
@@ -96,7 +96,7 @@ fn a_disk_image_is_written_by_the_agent_with_its_configuration_behind_it() {
     {
         let on = Delivery::On { url_length: 80, agent };
         let told = instructions(&disk(json!({})), Some(&host(json!({}))), &Synced::Yes, on);
-        assert_eq!((told.boot_iso_source.as_deref(), told.image().as_deref()), (None, Some(url)));
+        assert_eq!((told.boot_iso_source.as_deref(), name_of(&told)), (None, Some(url)));
         let boot = told.boot.unwrap();
         assert_eq!(
             (boot.method, boot.config_volume),
@@ -116,7 +116,7 @@ fn a_disk_image_is_written_by_the_agent_with_its_configuration_behind_it() {
         let marks = marks.map(|(key, value)| (key.to_owned(), value));
         runs.metadata.annotations = Some(marks.into());
         let again = instructions(&disk(json!({})), Some(&runs), &Synced::Yes, on);
-        assert_eq!((again.boot_iso_source.as_deref(), again.image().as_deref()), (None, Some(url)));
+        assert_eq!((again.boot_iso_source.as_deref(), name_of(&again)), (None, Some(url)));
         assert!(!wants_another(&disk(json!({})), &runs, on));
         assert!(wants_another(&disk(json!({"image": {"url": "http://images/newer.raw"}})), &runs, on));
         for (more, label) in [
@@ -296,4 +296,126 @@ fn what_people_write_into_a_host_installs_nothing_again() {
     );
     assert!(!wants_another(&claim, &unknown, ON), "nobody knows what it runs: it goes on");
     assert!(wants_another(&with(json!({"online": true})), &unknown, ON), "none is wanted, whatever it is");
+}
+
+const CLAIM: &str = "id";
+const DISK: &str = "http://images/os.img";
+const AGENT: Delivery = Delivery::On { url_length: 80, agent: AgentBoot::Network };
+
+/// A claim on a disk image of which this is given beside its URL.
+fn on_disk(given: Value) -> HostClaim {
+    let mut image = json!({"url": DISK});
+    crate::claim::samples::merge(&mut image, given);
+    with(json!({"image": image, "online": true}))
+}
+
+/// The host of this claim, which was told what it says, and turned on, with this mark of the image.
+fn begun(claim: &HostClaim, mark: &str, booted: bool) -> PhysicalHost {
+    let boot = instructions(claim, None, &Synced::Yes, AGENT).boot;
+    let progress = if booted { annotations::PROVISIONED } else { annotations::BOOTING };
+    let since = if booted { CLAIM.to_owned() } else { format!("{CLAIM} 100") };
+    host(json!({
+        "metadata": {"annotations": {annotations::IMAGE: mark, progress: since}},
+        "spec": {"boot": boot},
+    }))
+}
+
+fn mark_of(claim: &HostClaim, host: Option<&PhysicalHost>) -> String {
+    instructions(claim, host, &Synced::Yes, AGENT).image.unwrap().written(CLAIM)
+}
+
+#[test]
+fn another_checksum_or_format_is_another_image_once_both_are_known_and_before_it_runs_in_any_case() {
+    let (one, two) = ("0123456789abcdef0123456789abcdef", "1123456789abcdef0123456789abcdef");
+    // Whether it is installed anew before it runs, whether it is afterwards, and whether that is told where it is not.
+    for (was, is, before, after, told) in [
+        (json!({}), json!({}), false, false, false),
+        (json!({"checksum": one}), json!({"checksum": one}), false, false, false),
+        (json!({"checksum": one}), json!({"checksum": one.to_uppercase()}), false, false, false),
+        (json!({"checksum": one}), json!({"checksum": two}), true, true, false),
+        (json!({"format": "raw"}), json!({"format": "qcow2"}), true, true, false),
+        (json!({"checksum": one}), json!({}), true, false, true),
+        (json!({}), json!({"checksum": one}), true, false, true),
+        (json!({"format": "raw"}), json!({}), true, false, true),
+        (json!({}), json!({"format": "qcow2"}), true, false, true),
+        // What can't be installed is no reason to take off what runs.
+        (json!({"checksum": one}), json!({"checksum": "no digest"}), false, false, false),
+    ] {
+        let (was, is) = (on_disk(was), on_disk(is));
+        let mark = mark_of(&was, None);
+        let (boots, runs) = (begun(&was, &mark, false), begun(&was, &mark, true));
+        assert_eq!(wants_another(&is, &boots, AGENT), before, "{:?} {:?}", was.spec.image, is.spec.image);
+        assert_eq!(wants_another(&is, &runs, AGENT), after, "{:?} {:?}", was.spec.image, is.spec.image);
+        if order(&is, AGENT).is_ok() {
+            assert_eq!(later(&is, &runs).is_some(), told, "{:?} {:?}", was.spec.image, is.spec.image);
+        }
+        assert_eq!(later(&is, &boots), None);
+        // What is written down of it stays, whatever is asked for now: the next look says the same.
+        assert_eq!((mark_of(&is, Some(&runs)), mark_of(&is, Some(&boots))), (mark.clone(), mark));
+    }
+}
+
+#[test]
+fn no_manager_installs_anew_what_another_version_of_it_installed() {
+    let (one, two) = ("0123456789abcdef0123456789abcdef", "1123456789abcdef0123456789abcdef");
+    let given = [
+        json!({}),
+        json!({"checksum": one}),
+        json!({"checksum": two}),
+        json!({"format": "raw"}),
+        json!({"format": "qcow2", "checksum": one}),
+    ];
+    for was in &given {
+        for is in &given {
+            for booted in [true, false] {
+                // The tenant may have changed it under the older version, which did not mind.
+                let (was, is) = (on_disk(was.clone()), on_disk(is.clone()));
+                let mut host = begun(&was, &format!("{CLAIM} {DISK}"), booted);
+                let asked = mark_of(&is, None);
+                for look in 0..3 {
+                    assert!(!wants_another(&is, &host, AGENT), "look {look}: {:?} {:?}", was.spec, is.spec);
+                    let told = instructions(&is, Some(&host), &Synced::Yes, AGENT);
+                    assert_eq!(told.boot, host.spec.boot, "what it was told stays");
+                    let written = told.image.unwrap().written(CLAIM);
+                    assert_eq!(written, asked, "from here on a change of it is one");
+                    let all = host.metadata.annotations.get_or_insert_default();
+                    all.insert(annotations::IMAGE.to_owned(), written);
+                }
+                assert_eq!(later(&is, &host), None);
+                let changed =
+                    on_disk(json!({"format": "raw", "checksum": "2123456789abcdef0123456789abcdef"}));
+                let known = is.spec.image.as_ref().is_some_and(|image| image.details.checksum.is_some());
+                assert_eq!(
+                    wants_another(&changed, &host, AGENT),
+                    known || !booted || asked.contains("qcow2")
+                );
+            }
+        }
+    }
+    // While what is asked for can't be installed, nothing is taken for what was.
+    let host = begun(&on_disk(json!({})), &format!("{CLAIM} {DISK}"), true);
+    assert_eq!(mark_of(&on_disk(json!({"checksum": "no digest"})), Some(&host)), format!("{CLAIM} {DISK}"));
+}
+
+#[test]
+fn what_people_write_into_a_host_that_runs_a_disk_image_installs_nothing_again() {
+    let claim = on_disk(json!({"checksum": "0123456789abcdef0123456789abcdef"}));
+    let mark = mark_of(&claim, None);
+    for edited in [
+        json!({"install": {"image": "http://mirror/os.img"}}),
+        json!({"install": {"checksum": null}}),
+        json!({"install": {"format": "qcow2"}}),
+        json!({"install": null}),
+        json!(null),
+    ] {
+        for mark in [mark.clone(), format!("{CLAIM} {DISK}")] {
+            let mut host = json!(begun(&claim, &mark, true));
+            crate::claim::samples::merge(&mut host, json!({"spec": {"boot": edited.clone()}}));
+            let host: PhysicalHost = serde_json::from_value(host).unwrap();
+            assert!(!wants_another(&claim, &host, AGENT), "{edited}");
+            let again = instructions(&claim, Some(&host), &Synced::Yes, AGENT).image.unwrap();
+            assert_eq!(again.name, DISK, "{edited}");
+            assert_eq!(again.compared_to(&image(&claim).mark().unwrap()), Compared::Same, "{edited}");
+        }
+    }
 }

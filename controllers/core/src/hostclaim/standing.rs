@@ -10,7 +10,7 @@ use beskar7_api::{
 use jiff::Timestamp;
 
 use super::configuration::Synced;
-use super::image::{Image, image, order};
+use super::image::{Image, image, later, order};
 use crate::{
     claim::told_to_boot,
     conditions::{Finding, Truth, set},
@@ -173,6 +173,12 @@ fn association(course: &Course<'_>) -> Finding {
                     .to_owned(),
             ..yes(reasons::NOT_AUTHORIZED)
         },
+        Course::Held(_, Tenure::Unknown, _) => Finding {
+            message: "The HostDeployPolicy that may allow this goes by labels of namespaces, which the manager does not know. \
+                      The host is kept; another one would not be given"
+                .to_owned(),
+            ..yes(reasons::NOT_AUTHORIZED)
+        },
         Course::Held(_, Tenure::Revoked, _) => {
             no(reasons::NOT_AUTHORIZED, "No HostDeployPolicy allows this any more: the host is taken back")
         }
@@ -228,7 +234,9 @@ fn provisioned(claim: &HostClaim, course: &Course<'_>, delivery: Delivery) -> Fi
             no(reasons::IMAGE_NOT_SUPPORTED, format!("{why}. Meanwhile the machine runs what it did"))
         }
         (_, Some(why)) => no(reasons::IMAGE_NOT_SUPPORTED, why),
-        (Some(Progress::Seen), None) => yes(reasons::BOOTED),
+        (Some(Progress::Seen), None) => {
+            Finding { message: later(claim, host).unwrap_or_default().to_owned(), ..yes(reasons::BOOTED) }
+        }
         (_, None) => match trouble(host) {
             Some(host_reasons::INSTALLATION_FAILED) => no(
                 reasons::HOST_ERROR,

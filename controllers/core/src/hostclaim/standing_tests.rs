@@ -95,6 +95,30 @@ fn what_goes_wrong_is_said_without_a_word_of_the_bmc() {
 }
 
 #[test]
+fn what_its_agent_could_not_do_is_passed_on_and_that_another_machine_came_is_not() {
+    let claim = claim(json!({"spec": {"image": {"url": "http://images/os.raw"}, "online": true}}));
+    let condition = json!({"type": "HostProvisioned", "status": "False", "reason": "InstallationFailed",
+        "message": "words", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    for (another, passed_on) in [(json!(null), true), (json!("9f6d"), false)] {
+        let agent = json!({"claim": "id", "second": 1, "order": "install-100-1", "state": "failed",
+            "step": "comparing UUIDs", "message": "the UUID 9f6d", "another": another});
+        let held = host(json!({
+            "metadata": {"annotations": {annotations::BOOTING: "id 100", annotations::AGENT: agent.to_string()}},
+            "spec": {"boot": {"method": "iPXE", "install": {"image": "http://images/os.raw"}}},
+            "status": {"conditions": [condition]},
+        }));
+        let delivery = Delivery::On { url_length: 80, agent: crate::delivery::AgentBoot::Network };
+        let course = Course::Held(&held, Tenure::Allowed, &Synced::Yes);
+        let status = decide(&claim, &course, delivery, at(1)).status;
+        let found = get(&status.conditions, "Provisioned").unwrap();
+        assert_eq!(found.reason, "HostError");
+        let said = serde_json::to_string(&status).unwrap();
+        assert_eq!(said.contains("9f6d"), passed_on, "{said}");
+        assert_eq!(found.message.contains("ask the platform team"), !passed_on, "{said}");
+    }
+}
+
+#[test]
 fn what_this_version_cannot_do_is_said_and_not_passed_over() {
     let held = host(json!({}));
     let course = Course::Held(&held, Tenure::Allowed, &Synced::Yes);
@@ -130,6 +154,7 @@ fn every_course_has_its_words() {
         (Course::Searching("0 of 3 hosts match"), "False NoMatchingHost", Some(ClaimPhase::Unbound)),
         (Course::Binding, "False Associating", Some(ClaimPhase::Unbound)),
         (Course::Held(&held, Tenure::Tolerated, &Synced::Yes), "True NotAuthorized", Some(ClaimPhase::Bound)),
+        (Course::Held(&held, Tenure::Unknown, &Synced::Yes), "True NotAuthorized", Some(ClaimPhase::Bound)),
         (Course::Lost, "False HostLost", Some(ClaimPhase::Unbound)),
         (Course::Releasing { overdue: false }, "False Releasing", None),
     ] {

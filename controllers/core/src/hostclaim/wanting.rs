@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use beskar7_api::{HostClaim, PhysicalHost, annotations};
+use beskar7_api::{HostClaim, annotations};
 
 use super::image::order;
 use crate::{
-    claim::{Candidate, Intent, Wanting},
+    claim::{Mark, Wanting},
     delivery::Delivery,
-    policy::Tenure,
 };
 
 /// What a claim wants. `open` are the namespaces that let its own have hosts: a claim needs a policy wherever the hosts
@@ -38,48 +37,35 @@ pub fn wanting(claim: &HostClaim, open: &BTreeSet<String>, delivery: Delivery) -
 }
 
 /// Why a claim may have no host at all, where it is so; nothing for one that names its host: whether that is forbidden or
-/// does not exist is not the tenant's to know.
+/// does not exist is not the tenant's to know. `misses_labels`: it may be for labels that are not known.
 #[must_use]
-pub fn not_authorized(claim: &HostClaim, wanting: &Wanting) -> Option<String> {
+pub fn not_authorized(claim: &HostClaim, wanting: &Wanting, misses_labels: bool) -> Option<String> {
     if !wanting.namespaces.is_empty() || claim.spec.host_ref.is_some() {
         return None;
     }
     let own = own(claim);
-    Some(match place(claim) {
+    let told = match place(claim) {
         Some(there) => format!("No HostDeployPolicy in namespace {there} lets namespace {own} have hosts"),
         None => format!("No HostDeployPolicy lets namespace {own} have hosts: ask the platform team for one"),
+    };
+    Some(match misses_labels {
+        true => format!(
+            "{told}. One that goes by labels is of no use here: the manager does not know those of namespaces"
+        ),
+        false => told,
     })
 }
 
-/// Why a claim is to be left as it is, if it is.
+/// What says that a claim is to be left as it is, if something does.
 #[must_use]
-pub fn on_hold(claim: &HostClaim) -> Option<String> {
+pub fn on_hold(claim: &HostClaim) -> Option<Mark> {
     let annotations = claim.metadata.annotations.as_ref()?;
+    if annotations.contains_key(annotations::DELETE_FOR_MOVE) {
+        return Some(Mark::Moved);
+    }
     annotations
         .contains_key(annotations::PAUSED)
-        .then(|| format!("The annotation {} is set", annotations::PAUSED))
-}
-
-/// The same, where something is known of the host that its intent names: pausing a claim is its tenant's to do, and keeps
-/// no host that its policy takes back. What was taken back is then forgotten; nothing else is begun.
-#[must_use]
-pub fn stays_on_hold(claim: &HostClaim, host: Option<(&PhysicalHost, Tenure)>) -> Option<String> {
-    let goes_on = host.is_some_and(|(host, tenure)| match tenure {
-        Tenure::Revoked => true,
-        Tenure::Allowed | Tenure::Tolerated => is_given_back(claim, host),
-    });
-    on_hold(claim).filter(|_| !goes_on)
-}
-
-/// Whether a claim gave up its host, and the host is not under it any more. All that is left is to forget that.
-fn is_given_back(claim: &HostClaim, host: &PhysicalHost) -> bool {
-    let annotations = claim.metadata.annotations.as_ref();
-    let intent = annotations.and_then(|all| Intent::parse(all.get(annotations::CLAIM)?));
-    let Some(intent) = intent.filter(|intent| intent.given_up) else { return false };
-    let its = [Some(&intent.claim_id), intent.renews.as_ref()];
-    let under = Candidate::new(host).claim;
-    let holds = |id: &str| its.into_iter().flatten().any(|mine| mine.as_str() == id);
-    ![under.claim_id, under.machine_of].into_iter().flatten().any(holds)
+        .then(|| Mark::Paused(format!("The annotation {} is set", annotations::PAUSED)))
 }
 
 fn own(claim: &HostClaim) -> &str {

@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use super::{
-    super::samples::{claim, host},
-    *,
-};
+use super::{super::samples::claim, *};
 
 const ON: Delivery = Delivery::On { url_length: 80, agent: crate::delivery::AgentBoot::None };
 
@@ -51,7 +48,7 @@ fn what_is_wanted_of_a_host_is_what_the_claim_says() {
 fn a_host_that_is_forbidden_and_one_that_is_not_there_look_alike() {
     let told = |spec: serde_json::Value, open_: &[&str]| {
         let claim = claim(json!({ "spec": spec }));
-        not_authorized(&claim, &wanting(&claim, &open(open_), ON))
+        not_authorized(&claim, &wanting(&claim, &open(open_), ON), false)
     };
     let named = json!({"hostRef": {"name": "h", "namespace": "metal"}});
     assert_eq!((told(named.clone(), &[]), told(named, &["metal"])), (None, None));
@@ -59,45 +56,28 @@ fn a_host_that_is_forbidden_and_one_that_is_not_there_look_alike() {
     let there = told(json!({"hostSelector": {"inNamespace": "metal"}}), &["lab"]).unwrap();
     assert!(there.contains("in namespace metal"), "{there}");
     assert_eq!(told(json!({}), &["lab"]), None);
+    let claim = claim(json!({}));
+    let unlabelled = not_authorized(&claim, &wanting(&claim, &open(&[]), ON), true).unwrap();
+    assert!(
+        unlabelled.contains("lets namespace a have hosts") && unlabelled.contains("labels"),
+        "{unlabelled}"
+    );
 }
 
 #[test]
-fn a_paused_claim_says_why() {
-    assert_eq!(on_hold(&claim(json!({}))), None);
-    let paused = claim(json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}));
-    assert!(on_hold(&paused).unwrap().contains("cluster.x-k8s.io/paused"));
-}
-
-#[test]
-fn a_paused_claim_keeps_no_host_that_is_taken_back_and_is_left_alone_otherwise() {
-    const ID: &str = "0123456789abcdef0123456789abcdef";
-    const OLD: &str = "00000000000000000000000000000000";
-    let intends = |intent: String| {
-        let annotations = json!({annotations::PAUSED: "", annotations::CLAIM: intent});
-        claim(json!({"metadata": {"annotations": annotations}}))
+fn a_claim_that_is_paused_says_why_and_one_that_is_moved_is_not_looked_at() {
+    let marked = |marks: &[&str]| {
+        let all: serde_json::Map<String, serde_json::Value> =
+            marks.iter().map(|mark| ((*mark).to_owned(), json!(""))).collect();
+        on_hold(&claim(json!({"metadata": {"annotations": all}})))
     };
-    let (takes, gives_up) = (format!("metal/h/{ID}"), format!("metal/h/{ID}/given-up"));
-    let renews = format!("metal/h/{ID}/renews-{OLD}/given-up");
-    let held = |id: &str| host(json!({"spec": {"claimID": id}, "status": {"claimID": id}}));
-    let wiped = host(json!({"spec": {"claimID": null}, "status": {"claimID": ID}}));
-    let free = host(json!({"spec": {"claimID": null}, "status": {"claimID": null}}));
-    for (intent, host, tenure, stays) in [
-        (&takes, &held(ID), Tenure::Allowed, true),
-        (&takes, &held(ID), Tenure::Tolerated, true),
-        (&takes, &held(ID), Tenure::Revoked, false),
-        (&gives_up, &held(ID), Tenure::Revoked, false),
-        // Given up for another reason: that can wait.
-        (&gives_up, &held(ID), Tenure::Tolerated, true),
-        (&gives_up, &wiped, Tenure::Tolerated, true),
-        (&renews, &held(OLD), Tenure::Tolerated, true),
-        // Clean, the host does not say any more under which policy it was taken.
-        (&gives_up, &free, Tenure::Tolerated, false),
-        (&gives_up, &held("another"), Tenure::Allowed, false),
-        (&takes, &free, Tenure::Allowed, true),
+    let paused = Mark::Paused("The annotation cluster.x-k8s.io/paused is set".to_owned());
+    for (marks, expected) in [
+        (&[][..], None),
+        (&[annotations::PAUSED], Some(paused)),
+        (&[annotations::DELETE_FOR_MOVE], Some(Mark::Moved)),
+        (&[annotations::PAUSED, annotations::DELETE_FOR_MOVE], Some(Mark::Moved)),
     ] {
-        let why = stays_on_hold(&intends(intent.clone()), Some((host, tenure)));
-        assert_eq!(why.is_some(), stays, "{intent} {tenure:?} {:?}", host.spec.claim_id);
+        assert_eq!(marked(marks), expected, "{marks:?}");
     }
-    assert!(stays_on_hold(&intends(takes), None).is_some());
-    assert_eq!(stays_on_hold(&claim(json!({})), Some((&held(ID), Tenure::Allowed))), None);
 }

@@ -83,7 +83,7 @@ pub fn order(spec: &Beskar7MachineSpec, delivery: Delivery) -> Result<Order, Str
     Ok(Order {
         parameters_by: parameters_by(&boot, delivery),
         bootstrap: way(&boot).map(|_| form(spec)),
-        instructions: Instructions { boot_iso_source: Some(iso(spec)?), boot: Some(boot), online: None },
+        instructions: Instructions::new(Some(iso(spec)?), Some(boot), None),
     })
 }
 
@@ -108,7 +108,7 @@ fn from_network(spec: &Beskar7MachineSpec, method: BootMethod, delivery: Deliver
     Ok(Order {
         parameters_by: None,
         bootstrap: way(&boot).map(|_| form(spec)),
-        instructions: Instructions { boot_iso_source: None, boot: Some(boot), online: None },
+        instructions: Instructions::new(None, Some(boot), None),
     })
 }
 
@@ -134,7 +134,7 @@ fn to_disk(spec: &Beskar7MachineSpec, delivery: Delivery) -> Result<Order, Strin
     Ok(Order {
         parameters_by,
         bootstrap: Some(form),
-        instructions: Instructions { boot_iso_source: None, boot: Some(boot), online: None },
+        instructions: Instructions::new(None, Some(boot), None),
     })
 }
 

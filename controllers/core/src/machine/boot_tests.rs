@@ -102,7 +102,7 @@ fn a_machine_boots_from_the_network_in_three_ways() {
     let registry = json!({"provisioningMode": "iPXE", "imageURL": "oci://r.example.org/os:1"});
     let order = ordered(registry, ON).unwrap();
     assert_eq!(
-        (order.instructions.image().as_deref(), order.bootstrap),
+        (order.instructions.image.as_ref().map(|image| image.name.as_str()), order.bootstrap),
         (Some("oci://r.example.org/os:1"), None)
     );
 }
@@ -137,7 +137,10 @@ fn a_disk_image_is_written_by_the_agent_and_always_gets_its_bootstrap_data() {
             );
             assert_eq!(boot_of(&order).method, method);
             assert_eq!(order.parameters_by.is_some(), method == BootMethod::VirtualMedia);
-            assert_eq!(order.instructions.image().as_deref(), Some("http://x/y.qcow2"));
+            assert_eq!(
+                order.instructions.image.as_ref().map(|image| image.name.as_str()),
+                Some("http://x/y.qcow2")
+            );
             let install = boot_of(&order).install.clone().unwrap();
             assert_eq!(install.root_device_hints.and_then(|hints| hints.model).as_deref(), Some("m"));
         }

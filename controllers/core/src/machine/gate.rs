@@ -3,7 +3,10 @@
 use beskar7_api::{Beskar7Cluster, Beskar7Machine, annotations, cluster_api, conditions::machine as reasons};
 
 use super::boot::order;
-use crate::{claim::Obstacle, delivery::Delivery};
+use crate::{
+    claim::{Mark, Obstacle},
+    delivery::Delivery,
+};
 
 /// The Machine that owns a Beskar7Machine.
 #[derive(Debug, Clone, Copy)]
@@ -38,16 +41,23 @@ impl<'a> Surroundings<'a> {
     }
 }
 
-/// Why a machine is to be left as it is, if it is: paused, by itself or with its Cluster.
+/// What says that a machine is to be left as it is, if something does: it is moved away, or paused, by itself or with its
+/// Cluster.
 #[must_use]
-pub fn on_hold(machine: &Beskar7Machine, cluster: Option<&cluster_api::Cluster>) -> Option<String> {
+pub fn on_hold(machine: &Beskar7Machine, cluster: Option<&cluster_api::Cluster>) -> Option<Mark> {
     let annotated =
-        machine.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(annotations::PAUSED));
-    match cluster {
-        Some(cluster) if cluster.spec.paused == Some(true) => Some("Cluster.spec.paused is true".to_owned()),
-        Some(_) | None if annotated => Some(format!("The annotation {} is set", annotations::PAUSED)),
-        Some(_) | None => None,
+        |name: &str| machine.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(name));
+    if annotated(annotations::DELETE_FOR_MOVE) {
+        return Some(Mark::Moved);
     }
+    let why = match cluster {
+        Some(cluster) if cluster.spec.paused == Some(true) => "Cluster.spec.paused is true".to_owned(),
+        Some(_) | None if annotated(annotations::PAUSED) => {
+            format!("The annotation {} is set", annotations::PAUSED)
+        }
+        Some(_) | None => return None,
+    };
+    Some(Mark::Paused(why))
 }
 
 /// What stands in the way of looking for a host, in the order of the contract; nothing, when it may.

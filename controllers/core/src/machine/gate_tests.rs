@@ -50,8 +50,9 @@ fn an_empty_name_means_that_no_bootstrap_data_is_wanted() {
 }
 
 #[test]
-fn a_machine_is_on_hold_by_itself_or_with_its_cluster() {
+fn a_machine_is_on_hold_by_itself_or_with_its_cluster_or_while_it_is_moved() {
     let paused = json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}});
+    let moved = json!({"metadata": {"annotations": {annotations::DELETE_FOR_MOVE: ""}}});
     let with = |of_machine: &Value, of_cluster: Value| {
         on_hold(&machine(of_machine.clone()), Some(&cluster(of_cluster))).is_some()
     };
@@ -59,6 +60,8 @@ fn a_machine_is_on_hold_by_itself_or_with_its_cluster() {
     assert!(!with(&json!({}), json!({"spec": {"paused": false}})));
     assert!(with(&json!({}), json!({"spec": {"paused": true}})));
     assert!(with(&paused, json!({})));
-    assert!(on_hold(&machine(paused), None).is_some());
+    assert!(matches!(on_hold(&machine(paused), None), Some(Mark::Paused(_))));
+    let paused_cluster = cluster(json!({"spec": {"paused": true}}));
+    assert_eq!(on_hold(&machine(moved), Some(&paused_cluster)), Some(Mark::Moved));
     assert_eq!(on_hold(&machine(json!({})), None), None);
 }

@@ -255,16 +255,18 @@ fn ready(machine: &Beskar7Machine, course: &Course<'_>, associated: &Finding) ->
         return Finding { truth: Truth::True, reason: reasons::PROVISIONED, message: String::new() };
     }
     // Of what a BMC said nothing is repeated here: who owns the cluster may not know the BMC.
-    match trouble(host) {
-        Some(host_reasons::INSTALLATION_FAILED) => {
-            let words = agents_words(host).unwrap_or_default();
+    let words = agents_words(host);
+    match (trouble(host), words) {
+        (Some(host_reasons::INSTALLATION_FAILED), Some(words)) => {
             not(reasons::PHYSICAL_HOST_ERROR, format!("PhysicalHost {}: {words}", name(host)))
         }
-        Some(reason) => not(
+        (Some(reason), Some(_) | None) => not(
             reasons::PHYSICAL_HOST_ERROR,
             format!("PhysicalHost {} says {reason}: see its conditions", name(host)),
         ),
-        None => not(reasons::PHYSICAL_HOST_NOT_READY, format!("PhysicalHost {} boots", name(host))),
+        (None, Some(_) | None) => {
+            not(reasons::PHYSICAL_HOST_NOT_READY, format!("PhysicalHost {} boots", name(host)))
+        }
     }
 }
 

@@ -52,6 +52,27 @@ fn every_course_has_its_phase_and_its_words() {
 }
 
 #[test]
+fn what_its_agent_could_not_do_is_passed_on_and_that_another_machine_came_is_not() {
+    let condition = json!({"type": "HostProvisioned", "status": "False", "reason": "InstallationFailed",
+        "message": "words", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    for (another, passed_on) in [(json!(null), true), (json!("9f6d"), false)] {
+        let agent = json!({"claim": "c", "second": 1, "order": "install-100-1", "state": "failed",
+            "step": "comparing UUIDs", "message": "the UUID 9f6d", "another": another});
+        let host = held(json!({
+            "metadata": {"annotations": {annotations::BOOTING: "c 100", annotations::AGENT: agent.to_string()}},
+            "spec": {"boot": {"method": "iPXE", "install": {"image": "http://images/os.raw"}}},
+            "status": {"claimID": "c", "conditions": [condition]},
+        }));
+        let status = decide(&machine(json!({})), &Course::Held(&host), at(1)).status;
+        let (_, reason, message) = told(&status, conditions::READY);
+        assert_eq!(reason, reasons::PHYSICAL_HOST_ERROR);
+        let said = serde_json::to_string(&status).unwrap();
+        assert_eq!(said.contains("9f6d"), passed_on, "{said}");
+        assert_eq!(message.contains("see its conditions"), !passed_on, "{message}");
+    }
+}
+
+#[test]
 fn a_machine_is_provisioned_when_its_boot_was_seen_for_this_claim_and_it_has_its_identity() {
     let seen = |claim: &str| {
         held(json!({

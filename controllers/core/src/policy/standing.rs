@@ -36,11 +36,12 @@ impl Counted {
     }
 }
 
-/// The status of a policy, by all hosts that are known.
+/// The status of a policy, by all hosts that are known, and by whether the labels of namespaces are.
 #[must_use]
 pub fn standing<'h>(
     policy: &HostDeployPolicy,
     hosts: impl IntoIterator<Item = &'h PhysicalHost>,
+    knows_labels: bool,
     now: Timestamp,
 ) -> HostDeployPolicyStatus {
     let (mut opened, mut held) = (0_i32, 0_i32);
@@ -50,7 +51,7 @@ pub fn standing<'h>(
     }
     let generation = policy.metadata.generation;
     let mut conditions = policy.status.as_ref().map(|status| status.conditions.clone()).unwrap_or_default();
-    set(&mut conditions, conditions::READY, &readable(&Policy::new(policy)), generation, now);
+    set(&mut conditions, conditions::READY, &usable(&Policy::new(policy), knows_labels), generation, now);
     HostDeployPolicyStatus {
         claims: Some(held),
         hosts: Some(opened),
@@ -59,8 +60,15 @@ pub fn standing<'h>(
     }
 }
 
-fn readable(policy: &Policy) -> Finding {
+fn usable(policy: &Policy, knows_labels: bool) -> Finding {
     match policy.unreadable() {
+        None if policy.goes_by_labels() && !knows_labels => Finding {
+            truth: Truth::False,
+            reason: policy::LABELS_NOT_KNOWN,
+            message: "Nobody gets a host by it, and nobody loses one: a manager that is started with --namespace knows no \
+                      labels of namespaces. Use names or nameMatches in place of hasLabels"
+                .to_owned(),
+        },
         None => Finding { truth: Truth::True, reason: policy::POLICY_READ, message: String::new() },
         Some(why) => Finding {
             truth: Truth::False,

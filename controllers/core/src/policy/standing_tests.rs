@@ -52,7 +52,7 @@ fn a_host_is_opened_by_where_it_is_and_held_by_what_it_was_taken_under() {
         (and(held("gold"), deleted()), 0, 1),
         (external(), 0, 0),
     ] {
-        let status = standing(&policy(json!({})), [&host("h", patch.clone())], at(1));
+        let status = standing(&policy(json!({})), [&host("h", patch.clone())], true, at(1));
         assert_eq!((status.hosts, status.claims), (Some(hosts), Some(claims)), "{patch}");
     }
 }
@@ -61,7 +61,7 @@ fn a_host_is_opened_by_where_it_is_and_held_by_what_it_was_taken_under() {
 fn all_hosts_are_counted_and_none_is_a_number_too() {
     let hosts = [host("a", held("gold")), host("b", held("silver")), host("c", json!({}))];
     let counts = |hosts: &[PhysicalHost]| {
-        let status = standing(&policy(json!({})), hosts, at(1));
+        let status = standing(&policy(json!({})), hosts, true, at(1));
         (status.hosts, status.claims, status.observed_generation)
     };
     assert_eq!(counts(&hosts), (Some(3), Some(1), Some(3)));
@@ -82,7 +82,7 @@ fn a_policy_is_ready_when_its_expression_can_be_used() {
             "It allows nobody: nameMatches can't be used: ",
         ),
     ] {
-        let found = standing(&policy(patch.clone()), [], at(1)).conditions;
+        let found = standing(&policy(patch.clone()), [], true, at(1)).conditions;
         let ready = get(&found, "Ready").unwrap();
         assert_eq!((ready.status.as_str(), ready.reason.as_str()), (status, reason), "{patch}");
         assert!(ready.message.starts_with(message) && ready.message.is_empty() == message.is_empty());
@@ -91,12 +91,26 @@ fn a_policy_is_ready_when_its_expression_can_be_used() {
 }
 
 #[test]
+fn a_policy_that_goes_by_labels_says_so_where_they_are_not_known() {
+    let labelled = json!({"spec": {"hostclaimNamespaces": {"hasLabels": [{"name": "tier"}]}}});
+    for (patch, known, status, reason) in [
+        (&labelled, true, "True", "PolicyRead"),
+        (&labelled, false, "False", "LabelsNotKnown"),
+        (&json!({}), false, "True", "PolicyRead"),
+    ] {
+        let found = standing(&policy(patch.clone()), [], known, at(1)).conditions;
+        let ready = get(&found, "Ready").unwrap();
+        assert_eq!((ready.status.as_str(), ready.reason.as_str()), (status, reason), "{patch} {known}");
+    }
+}
+
+#[test]
 fn nothing_new_is_the_same_status_however_late() {
     let mut policy = policy(json!({}));
     let hosts = [host("a", held("gold"))];
-    let first = standing(&policy, &hosts, at(1));
+    let first = standing(&policy, &hosts, true, at(1));
     policy.status = Some(first.clone());
-    assert_eq!(standing(&policy, &hosts, at(99)), first);
+    assert_eq!(standing(&policy, &hosts, true, at(99)), first);
 }
 
 #[test]
