@@ -25,6 +25,9 @@ use clap::{ArgAction, Args, CommandFactory as _, Parser, ValueEnum};
 pub use self::{address::BindAddress, checks::OptionsError};
 use crate::{boot_server::Discovering, exit::EXIT_CODES_HELP};
 
+/// What stands for every interface.
+const EVERY_INTERFACE: &str = "*";
+
 /// The Beskar7 manager: turns servers with Redfish BMCs into Cluster API machines.
 ///
 /// Every flag can also be given as an environment variable, shown beside it; the flag wins.
@@ -303,10 +306,11 @@ pub struct Boot {
           default_value = "false", default_missing_value = "true")]
     pub boot_only: bool,
     /// Answer machines by DHCP: off, proxy (what to boot, beside the site's own DHCP server), or reservations
-    /// (addresses, too, to hosts whose bootNetwork has one)
+    /// (addresses, too, to hosts whose bootNetwork has one). It needs --boot-url, --ipxe-dir and --dhcp-interfaces
     #[arg(long, env = "BESKAR7_DHCP", hide_env_values = true, value_name = "MODE", default_value = "off")]
     pub dhcp: DhcpMode,
-    /// The interfaces that DHCP listens on, separated by commas. Empty: all
+    /// The interfaces that DHCP listens on, separated by commas: those on the provisioning network. Needed with --dhcp. *
+    /// is all, those of pods too: whoever is on one of them can ask in a machine's name
     #[arg(
         long,
         env = "BESKAR7_DHCP_INTERFACES",
@@ -510,10 +514,11 @@ impl Options {
         Some((path(&self.boot.boot_tls_cert_file)?, path(&self.boot.boot_tls_key_file)?))
     }
 
-    /// The interfaces that DHCP listens on; none are all.
+    /// The interfaces that DHCP listens on; none are all. It was checked that this is what was asked for.
     #[must_use]
     pub fn dhcp_interfaces(&self) -> Vec<String> {
-        list(&self.boot.dhcp_interfaces)
+        let named = list(&self.boot.dhcp_interfaces);
+        if named.iter().any(|name| name == EVERY_INTERFACE) { Vec::new() } else { named }
     }
 
     /// The networks that DHCP answers; none are those of its interfaces. It was checked that they are networks.
