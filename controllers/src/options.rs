@@ -126,7 +126,8 @@ pub struct Leader {
     #[arg(long, env = "BESKAR7_LEADER_ELECT_RETRY_PERIOD", hide_env_values = true, value_name = "DURATION",
           value_parser = duration::parse, default_value = "2s")]
     pub leader_elect_retry_period: Duration,
-    /// Namespace of the Lease. Empty: the namespace of the pod's service account
+    /// Namespace of the Lease, and of the boot server's key, the Secret beskar7-boot-key. Empty: the namespace of the pod's
+    /// service account
     #[arg(
         long,
         env = "BESKAR7_LEADER_ELECTION_NAMESPACE",
@@ -166,7 +167,8 @@ pub struct Controllers {
     #[arg(long, env = "BESKAR7_BMC_POLL_INTERVAL", hide_env_values = true, value_name = "DURATION",
           value_parser = duration::parse, default_value = "1m")]
     pub bmc_poll_interval: Duration,
-    /// How long the boot of a machine is awaited, before it counts as provisioned with the reason BootUnobservable
+    /// How long the boot of a machine is awaited, before lesser signs count or it is provisioned with the reason
+    /// BootUnobservable. A machine that asks the boot server for its configuration is ConfigurationNotRead then
     #[arg(long, env = "BESKAR7_BOOT_TIMEOUT", hide_env_values = true, value_name = "DURATION",
           value_parser = duration::parse, default_value = "15m")]
     pub boot_timeout: Duration,
@@ -300,7 +302,8 @@ pub struct Boot {
         hide_default_value = true
     )]
     pub boot_tls_key_file: String,
-    /// Serve machines that boot, and nothing else: no controllers, no election. For hosts of the provisioning network
+    /// Serve machines that boot, and nothing else: no controllers, no election. For nodes of the provisioning network. It
+    /// needs --boot-url
     #[arg(long, env = "BESKAR7_BOOT_ONLY", hide_env_values = true, value_name = "BOOL", action = ArgAction::Set,
           num_args = 0..=1, require_equals = true, value_parser = boolean,
           default_value = "false", default_missing_value = "true")]
@@ -363,8 +366,8 @@ pub struct Boot {
           action = ArgAction::Set, num_args = 0..=1, require_equals = true, value_parser = boolean,
           default_value = "false", default_missing_value = "true")]
     pub tftp_single_port: bool,
-    /// The URL of the agent's kernel, which writes disk images: hosts start it from the network. It may end in #sha256= and
-    /// the digest of its content. Empty: none
+    /// The URL of the kernel of the agent, which inspects machines, wipes disks and writes disk images: hosts start it from
+    /// the network. It may end in #sha256= and the digest of its content. Needs --boot-url. Empty: none
     #[arg(
         long,
         env = "BESKAR7_AGENT_KERNEL",
@@ -395,7 +398,8 @@ pub struct Boot {
         default_value = "console=tty0 console=ttyS0,115200 panic=60"
     )]
     pub agent_kernel_args: Vec<String>,
-    /// The URL of an ISO with the agent: hosts start it from virtual media, and not from the network. Empty: none
+    /// The URL of an ISO with the agent: hosts start it from virtual media. Where --agent-kernel is given, too, the ISO is
+    /// taken. Needs --boot-url. Empty: none
     #[arg(
         long,
         env = "BESKAR7_AGENT_ISO",
@@ -406,12 +410,13 @@ pub struct Boot {
     )]
     pub agent_iso: String,
     /// Whether hosts that say nothing of it in spec.inspect are inspected by the agent before they are Available: on-request
-    /// or always. Machines are turned off and on for it
+    /// or always, which needs the agent. Machines are turned off and on for it
     #[arg(long, env = "BESKAR7_INSPECT", hide_env_values = true, value_name = "WHEN", value_enum,
           default_value_t = Inspect::OnRequest)]
     pub inspect: Inspect,
     /// Write down machines that ask our DHCP for something to boot and that nobody knows: as PhysicalHosts in this
-    /// namespace, inspected and cordoned. Empty: none
+    /// namespace, inspected and cordoned. It needs --boot-url, --dhcp, --agent-kernel and --agent-initramfs, and is the
+    /// same as --namespace where that is set. Empty: none
     #[arg(
         long,
         env = "BESKAR7_DISCOVERY_NAMESPACE",
@@ -429,8 +434,8 @@ pub struct Boot {
     #[arg(long, env = "BESKAR7_CONFIGURATION_TIMEOUT", hide_env_values = true, value_name = "DURATION",
           value_parser = duration::parse, default_value = "1h")]
     pub configuration_timeout: Duration,
-    /// The only hosts that the boot server may read images from, separated by commas: names, *.example.org, host:port.
-    /// Empty: all
+    /// The only hosts that the boot server may read images from, separated by commas: names, *.example.org, addresses, each
+    /// with :port where only that one is meant. Empty: all
     #[arg(long, env = "BESKAR7_ARTIFACT_HOSTS", hide_env_values = true, value_name = "HOSTS", value_delimiter = ',',
           value_parser = host_rule, default_value = "", hide_default_value = true)]
     pub artifact_hosts: Vec<Option<HostRule>>,
