@@ -46,7 +46,6 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::register::answered_before;
 use self::{
     agents::Agents,
     chatter::Chatter,
