@@ -313,6 +313,8 @@ pub mod policy {
 pub mod boot_configuration {
     /// Ready: every artifact answers.
     pub const ARTIFACTS_READY: &str = "ArtifactsReady";
+    /// An artifact with a digest is read to its end, and compared.
+    pub const COMPARING_ARTIFACTS: &str = "ComparingArtifacts";
     /// An artifact does not answer, or is not what it should be.
     pub const ARTIFACT_NOT_USABLE: &str = "ArtifactNotUsable";
     /// What it asks for can't be booted.
@@ -329,8 +331,8 @@ pub mod reservation {
     pub const RESERVED: &str = "Reserved";
     /// Another, older reservation has the same MAC address: that one is answered.
     pub const MAC_IN_USE: &str = "MACInUse";
-    /// Its host does not exist.
-    pub const HOST_NOT_FOUND: &str = "HostNotFound";
     /// Another, older reservation gives the same IP address: its host gets it, and this one's gets none.
     pub const ADDRESS_IN_USE: &str = "AddressInUse";
+    /// Its host does not exist.
+    pub const HOST_NOT_FOUND: &str = "HostNotFound";
 }

@@ -60,7 +60,7 @@ use self::{
 };
 pub use self::{
     discovery::Discovering,
-    fetched::{FetchError, Fetched, Part},
+    fetched::{FetchError, Fetched, Part, Whole},
     images::{ImageError, Images},
     key::{KeyError, SECRET, key},
     links::Links,

@@ -21,6 +21,8 @@ pub enum Checked {
     ServerOff,
     /// What it asks for can't be booted.
     NotBootable(String),
+    /// They answer, and are read to be compared with their digests: which, and how far.
+    Comparing(String),
     /// An artifact does not answer, or is not what it should be.
     NotUsable(String),
 }
@@ -60,6 +62,9 @@ pub fn standing(
             let why = "There is no boot server: start the manager with --boot-url";
             (BootConfigurationState::Error, no(reasons::BOOT_SERVER_OFF, why.to_owned()), Found::default())
         }
+        Checked::Comparing(what) => {
+            (BootConfigurationState::Pending, no(reasons::COMPARING_ARTIFACTS, what), Found::default())
+        }
         Checked::NotBootable(why) => {
             (BootConfigurationState::Error, no(reasons::NOT_BOOTABLE, why), Found::default())
         }
@@ -96,11 +101,6 @@ pub fn reservation_standing(
                 object.spec.host_mac
             ),
         },
-        (false, None) => Finding {
-            truth: Truth::False,
-            reason: reservation::HOST_NOT_FOUND,
-            message: format!("There is no PhysicalHost {}", object.spec.host_ref.name),
-        },
         (_, Some((Shared::Address, older))) => Finding {
             truth: Truth::False,
             reason: reservation::ADDRESS_IN_USE,
@@ -108,6 +108,11 @@ pub fn reservation_standing(
                 "{} is given by {older} as well, which is older: this one's host gets no address. Correct one of the two",
                 object.spec.ip_address.as_deref().unwrap_or_default()
             ),
+        },
+        (false, None) => Finding {
+            truth: Truth::False,
+            reason: reservation::HOST_NOT_FOUND,
+            message: format!("There is no PhysicalHost {}", object.spec.host_ref.name),
         },
         (true, None) => Finding { truth: Truth::True, reason: reservation::RESERVED, message: String::new() },
     };
@@ -143,6 +148,7 @@ mod tests {
             ),
             (Checked::NotHeld, BootConfigurationState::Pending, "HostNotHeld", 0),
             (Checked::ServerOff, BootConfigurationState::Error, "BootServerOff", 0),
+            (Checked::Comparing("x".into()), BootConfigurationState::Pending, "ComparingArtifacts", 0),
             (Checked::NotBootable("x".into()), BootConfigurationState::Error, "NotBootable", 0),
             (Checked::NotUsable("x".into()), BootConfigurationState::Error, "ArtifactNotUsable", 0),
         ] {
