@@ -19,11 +19,11 @@ pub enum BootMode {
 /// Where a host boots from.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BootMethod {
-    /// From the network, by iPXE.
+    /// From the network, by iPXE, which the firmware's PXE loads.
     #[default]
     #[serde(rename = "iPXE")]
     Ipxe,
-    /// From the network, by the firmware's own PXE.
+    /// The same.
     PXE,
     /// From the network, by UEFI HTTP boot.
     HTTPBoot,

@@ -124,6 +124,8 @@ pub mod host {
     pub const BOOT_MAC_UNKNOWN: &str = "BootMACUnknown";
     /// The machine boots from the network with an address that another reservation has as well.
     pub const BOOT_MAC_IN_USE: &str = "BootMACInUse";
+    /// The machine boots from the network, and is to be given an IP address that another reservation gives as well.
+    pub const BOOT_ADDRESS_IN_USE: &str = "BootAddressInUse";
     /// The HostBootConfiguration that was made for the claim is not ready: the machine is not turned on before it is.
     pub const BOOT_CONFIGURATION_NOT_READY: &str = "BootConfigurationNotReady";
     /// The machine was turned on long ago, and has not fetched what it was to boot from the network.
@@ -313,6 +315,8 @@ pub mod policy {
 pub mod boot_configuration {
     /// Ready: every artifact answers.
     pub const ARTIFACTS_READY: &str = "ArtifactsReady";
+    /// An artifact with a digest is read to its end, and compared.
+    pub const COMPARING_ARTIFACTS: &str = "ComparingArtifacts";
     /// An artifact does not answer, or is not what it should be.
     pub const ARTIFACT_NOT_USABLE: &str = "ArtifactNotUsable";
     /// What it asks for can't be booted.
@@ -329,6 +333,8 @@ pub mod reservation {
     pub const RESERVED: &str = "Reserved";
     /// Another, older reservation has the same MAC address: that one is answered.
     pub const MAC_IN_USE: &str = "MACInUse";
+    /// Another, older reservation gives the same IP address: its host gets it, and this one's gets none.
+    pub const ADDRESS_IN_USE: &str = "AddressInUse";
     /// Its host does not exist.
     pub const HOST_NOT_FOUND: &str = "HostNotFound";
 }

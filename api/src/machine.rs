@@ -21,9 +21,9 @@ pub enum ProvisioningMode {
     RemoteConfig,
     /// An ISO that needs no further configuration.
     PreBakedISO,
-    /// Network boot by the firmware's own PXE.
+    /// Network boot by iPXE, which the firmware's PXE loads: the same as iPXE.
     PXE,
-    /// Network boot by iPXE.
+    /// Network boot by iPXE, which the firmware's PXE loads.
     #[serde(rename = "iPXE")]
     Ipxe,
     /// Network boot by UEFI HTTP boot.
@@ -122,6 +122,7 @@ const IMMUTABLE: &str = "can't change on an existing machine: write a new Beskar
     printcolumn(name = "Machine", type_ = "string", json_path = ".metadata.ownerReferences[?(@.kind=='Machine')].name", description = "The Machine that owns it"),
     printcolumn(name = "Host", type_ = "string", json_path = ".status.hostRef.name", description = "The PhysicalHost that it holds"),
     printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase"),
+    printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type=='Ready')].status"),
     printcolumn(name = "ProviderID", type_ = "string", json_path = ".spec.providerID"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     validation = immutable("imageURL"),
@@ -204,8 +205,8 @@ pub struct Beskar7MachineSpec {
     #[schemars(with = "OsFamily")]
     pub os_family: Option<OsFamily>,
     /// How the machine is brought up. RemoteConfig: an installer ISO plus kernel parameters that point
-    /// at its configuration. PreBakedISO: an ISO that needs nothing further. iPXE, PXE, HTTPBoot: from
-    /// the network. DiskImage: an image written to the disk.
+    /// at its configuration. PreBakedISO: an ISO that needs nothing further. iPXE, PXE (the same),
+    /// HTTPBoot: from the network. DiskImage: an image written to the disk.
     #[serde(default)]
     pub provisioning_mode: ProvisioningMode,
     /// How the firmware starts: UEFI or Legacy.

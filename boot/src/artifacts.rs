@@ -6,6 +6,7 @@ mod architecture;
 mod artifact;
 mod boot_image;
 mod checksums;
+mod comparison;
 mod digest;
 mod disk_image;
 mod error;
@@ -24,9 +25,10 @@ use url::Url;
 
 pub use self::architecture::Architecture;
 pub use self::artifact::Artifact;
-use self::artifact::Verified;
 pub use self::boot_image::BootImage;
 pub use self::checksums::ChecksumError;
+use self::comparison::Comparisons;
+pub use self::comparison::Running;
 pub use self::digest::{Algorithm, Digest, DigestError};
 pub use self::disk_image::DiskImage;
 pub use self::error::ArtifactError;
@@ -60,7 +62,7 @@ pub struct Artifacts {
     images: Arc<Images>,
     disks: Arc<Disks>,
     registries: Arc<Memory<Repository, Arc<Registry>>>,
-    verified: Arc<Verified>,
+    comparisons: Arc<Comparisons>,
 }
 
 impl Artifacts {
@@ -73,7 +75,7 @@ impl Artifacts {
             images: Arc::new(Memory::new(IMAGES)),
             disks: Arc::new(Memory::new(IMAGES)),
             registries: Arc::new(Memory::new(REPOSITORIES)),
-            verified: Arc::new(Verified::new()),
+            comparisons: Arc::new(Comparisons::new()),
         }
     }
 
@@ -95,7 +97,7 @@ impl Artifacts {
         };
         let upstream = self.upstreams.open(url).await?;
         let located = Located::Url(url.to_owned());
-        let artifact = Artifact::new(located.clone(), upstream, digest, self.verified.clone());
+        let artifact = Artifact::new(located.clone(), upstream, digest, self.comparisons.clone());
         self.opened.put(located, artifact.clone());
         Ok(artifact)
     }
@@ -107,7 +109,7 @@ impl Artifacts {
     pub async fn file_having(&self, url: &str, digest: Digest) -> Result<Artifact, ArtifactError> {
         let upstream = self.upstreams.open(url).await?;
         let located = Located::Url(url.to_owned());
-        let artifact = Artifact::new(located.clone(), upstream, Some(digest), self.verified.clone());
+        let artifact = Artifact::new(located.clone(), upstream, Some(digest), self.comparisons.clone());
         self.opened.put(located, artifact.clone());
         Ok(artifact)
     }
@@ -263,7 +265,7 @@ impl Artifacts {
         let upstream = self.upstreams.open_blob(registry, blob.digest.to_string(), blob.size).await?;
         let located = Located::Blob(blob.clone());
         let digest = Some(blob.digest.clone());
-        let artifact = Artifact::new(located.clone(), upstream, digest, self.verified.clone());
+        let artifact = Artifact::new(located.clone(), upstream, digest, self.comparisons.clone());
         self.opened.put(located, artifact.clone());
         Ok(artifact)
     }

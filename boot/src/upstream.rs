@@ -128,6 +128,16 @@ impl Upstream {
         self.remote.pin()
     }
 
+    /// It, as people are told.
+    pub(crate) fn name(&self) -> String {
+        self.remote.name()
+    }
+
+    /// The host that it is read from, as its URL says.
+    pub(crate) fn server(&self) -> &str {
+        self.remote.server()
+    }
+
     /// Keeps nothing of it, as far as nobody else reads it now: what was read was wrong.
     pub(crate) fn forget(&self) {
         if let Some(cache) = &self.cache {

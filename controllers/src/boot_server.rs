@@ -46,7 +46,6 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::register::answered_before;
 use self::{
     agents::Agents,
     chatter::Chatter,
@@ -61,7 +60,7 @@ use self::{
 };
 pub use self::{
     discovery::Discovering,
-    fetched::{FetchError, Fetched, Part},
+    fetched::{FetchError, Fetched, Part, Whole},
     images::{ImageError, Images},
     key::{KeyError, SECRET, key},
     links::Links,

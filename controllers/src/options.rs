@@ -25,6 +25,9 @@ use clap::{ArgAction, Args, CommandFactory as _, Parser, ValueEnum};
 pub use self::{address::BindAddress, checks::OptionsError};
 use crate::{boot_server::Discovering, exit::EXIT_CODES_HELP};
 
+/// What stands for every interface.
+const EVERY_INTERFACE: &str = "*";
+
 /// The Beskar7 manager: turns servers with Redfish BMCs into Cluster API machines.
 ///
 /// Every flag can also be given as an environment variable, shown beside it; the flag wins.
@@ -123,7 +126,8 @@ pub struct Leader {
     #[arg(long, env = "BESKAR7_LEADER_ELECT_RETRY_PERIOD", hide_env_values = true, value_name = "DURATION",
           value_parser = duration::parse, default_value = "2s")]
     pub leader_elect_retry_period: Duration,
-    /// Namespace of the Lease. Empty: the namespace of the pod's service account
+    /// Namespace of the Lease, and of the boot server's key, the Secret beskar7-boot-key. Empty: the namespace of the pod's
+    /// service account
     #[arg(
         long,
         env = "BESKAR7_LEADER_ELECTION_NAMESPACE",
@@ -163,7 +167,8 @@ pub struct Controllers {
     #[arg(long, env = "BESKAR7_BMC_POLL_INTERVAL", hide_env_values = true, value_name = "DURATION",
           value_parser = duration::parse, default_value = "1m")]
     pub bmc_poll_interval: Duration,
-    /// How long the boot of a machine is awaited, before it counts as provisioned with the reason BootUnobservable
+    /// How long the boot of a machine is awaited, before lesser signs count or it is provisioned with the reason
+    /// BootUnobservable. A machine that asks the boot server for its configuration is ConfigurationNotRead then
     #[arg(long, env = "BESKAR7_BOOT_TIMEOUT", hide_env_values = true, value_name = "DURATION",
           value_parser = duration::parse, default_value = "15m")]
     pub boot_timeout: Duration,
@@ -297,16 +302,18 @@ pub struct Boot {
         hide_default_value = true
     )]
     pub boot_tls_key_file: String,
-    /// Serve machines that boot, and nothing else: no controllers, no election. For hosts of the provisioning network
+    /// Serve machines that boot, and nothing else: no controllers, no election. For nodes of the provisioning network. It
+    /// needs --boot-url
     #[arg(long, env = "BESKAR7_BOOT_ONLY", hide_env_values = true, value_name = "BOOL", action = ArgAction::Set,
           num_args = 0..=1, require_equals = true, value_parser = boolean,
           default_value = "false", default_missing_value = "true")]
     pub boot_only: bool,
     /// Answer machines by DHCP: off, proxy (what to boot, beside the site's own DHCP server), or reservations
-    /// (addresses, too, to hosts whose bootNetwork has one)
+    /// (addresses, too, to hosts whose bootNetwork has one). It needs --boot-url, --ipxe-dir and --dhcp-interfaces
     #[arg(long, env = "BESKAR7_DHCP", hide_env_values = true, value_name = "MODE", default_value = "off")]
     pub dhcp: DhcpMode,
-    /// The interfaces that DHCP listens on, separated by commas. Empty: all
+    /// The interfaces that DHCP listens on, separated by commas: those on the provisioning network. Needed with --dhcp. *
+    /// is all, those of pods too: whoever is on one of them can ask in a machine's name
     #[arg(
         long,
         env = "BESKAR7_DHCP_INTERFACES",
@@ -359,8 +366,8 @@ pub struct Boot {
           action = ArgAction::Set, num_args = 0..=1, require_equals = true, value_parser = boolean,
           default_value = "false", default_missing_value = "true")]
     pub tftp_single_port: bool,
-    /// The URL of the agent's kernel, which writes disk images: hosts start it from the network. It may end in #sha256= and
-    /// the digest of its content. Empty: none
+    /// The URL of the kernel of the agent, which inspects machines, wipes disks and writes disk images: hosts start it from
+    /// the network. It may end in #sha256= and the digest of its content. Needs --boot-url. Empty: none
     #[arg(
         long,
         env = "BESKAR7_AGENT_KERNEL",
@@ -391,7 +398,8 @@ pub struct Boot {
         default_value = "console=tty0 console=ttyS0,115200 panic=60"
     )]
     pub agent_kernel_args: Vec<String>,
-    /// The URL of an ISO with the agent: hosts start it from virtual media, and not from the network. Empty: none
+    /// The URL of an ISO with the agent: hosts start it from virtual media. Where --agent-kernel is given, too, the ISO is
+    /// taken. Needs --boot-url. Empty: none
     #[arg(
         long,
         env = "BESKAR7_AGENT_ISO",
@@ -402,12 +410,13 @@ pub struct Boot {
     )]
     pub agent_iso: String,
     /// Whether hosts that say nothing of it in spec.inspect are inspected by the agent before they are Available: on-request
-    /// or always. Machines are turned off and on for it
+    /// or always, which needs the agent. Machines are turned off and on for it
     #[arg(long, env = "BESKAR7_INSPECT", hide_env_values = true, value_name = "WHEN", value_enum,
           default_value_t = Inspect::OnRequest)]
     pub inspect: Inspect,
     /// Write down machines that ask our DHCP for something to boot and that nobody knows: as PhysicalHosts in this
-    /// namespace, inspected and cordoned. Empty: none
+    /// namespace, inspected and cordoned. It needs --boot-url, --dhcp, --agent-kernel and --agent-initramfs, and is the
+    /// same as --namespace where that is set. Empty: none
     #[arg(
         long,
         env = "BESKAR7_DISCOVERY_NAMESPACE",
@@ -425,8 +434,8 @@ pub struct Boot {
     #[arg(long, env = "BESKAR7_CONFIGURATION_TIMEOUT", hide_env_values = true, value_name = "DURATION",
           value_parser = duration::parse, default_value = "1h")]
     pub configuration_timeout: Duration,
-    /// The only hosts that the boot server may read images from, separated by commas: names, *.example.org, host:port.
-    /// Empty: all
+    /// The only hosts that the boot server may read images from, separated by commas: names, *.example.org, addresses, each
+    /// with :port where only that one is meant. Empty: all
     #[arg(long, env = "BESKAR7_ARTIFACT_HOSTS", hide_env_values = true, value_name = "HOSTS", value_delimiter = ',',
           value_parser = host_rule, default_value = "", hide_default_value = true)]
     pub artifact_hosts: Vec<Option<HostRule>>,
@@ -510,10 +519,11 @@ impl Options {
         Some((path(&self.boot.boot_tls_cert_file)?, path(&self.boot.boot_tls_key_file)?))
     }
 
-    /// The interfaces that DHCP listens on; none are all.
+    /// The interfaces that DHCP listens on; none are all. It was checked that this is what was asked for.
     #[must_use]
     pub fn dhcp_interfaces(&self) -> Vec<String> {
-        list(&self.boot.dhcp_interfaces)
+        let named = list(&self.boot.dhcp_interfaces);
+        if named.iter().any(|name| name == EVERY_INTERFACE) { Vec::new() } else { named }
     }
 
     /// The networks that DHCP answers; none are those of its interfaces. It was checked that they are networks.

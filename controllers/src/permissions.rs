@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn hosts_are_made_only_where_machines_are_discovered() {
-        let serving = ["--boot-url=http://b", "--dhcp=proxy", "--ipxe-dir=/i"];
+        let serving = ["--boot-url=http://b", "--dhcp=proxy", "--dhcp-interfaces=eth1", "--ipxe-dir=/i"];
         let agent = ["--agent-kernel=http://x/k", "--agent-initramfs=http://x/i"];
         let create = "create physicalhosts (infrastructure.cluster.x-k8s.io)".to_owned();
         let mut arguments: Vec<&str> = serving.into_iter().chain(agent).collect();

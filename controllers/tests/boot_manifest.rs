@@ -68,6 +68,11 @@ fn its_flags_are_taken_and_its_ports_are_those_at_which_they_listen() {
 }
 
 #[test]
+fn no_pod_can_ask_it_in_a_machines_name() {
+    assert_eq!(options().dhcp_interfaces(), ["eth1"], "it listens where pods are");
+}
+
+#[test]
 fn its_folders_are_those_that_its_flags_name() {
     let (options, container) = (options(), container());
     let mounted: Vec<&str> = container["volumeMounts"]

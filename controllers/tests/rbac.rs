@@ -59,6 +59,7 @@ fn the_role_for_discovered_machines_is_what_is_needed() {
         "manager",
         "--boot-url=http://boot.example.org",
         "--dhcp=proxy",
+        "--dhcp-interfaces=eth1",
         "--ipxe-dir=/ipxe",
         "--agent-kernel=http://boot.example.org/kernel",
         "--agent-initramfs=http://boot.example.org/initramfs",

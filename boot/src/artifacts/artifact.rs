@@ -4,44 +4,19 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::TryStreamExt as _;
-use tokio::sync::OnceCell;
+use tokio::time::timeout;
 
-use super::digest::{Algorithm, Digest};
+use super::comparison::{Comparisons, Running, Wanted};
+use super::digest::Digest;
 use super::error::ArtifactError;
 use super::located::Located;
-use super::memory::Memory;
-use crate::source::{Source, SourceError};
+use crate::source::Source;
 use crate::upstream::Upstream;
 
-/// How many contents' digests are remembered.
-const KNOWN: usize = 4096;
-/// How long a registry that gave wrong bytes is not asked for them again.
-const DISTRUST: Duration = Duration::from_secs(300);
-
-/// What contents hash to, by pin.
-pub(super) struct Verified {
-    found: Memory<(String, Algorithm), Arc<OnceCell<Digest>>>,
-}
-
-impl Verified {
-    pub(super) fn new() -> Self {
-        Self { found: Memory::new(KNOWN) }
-    }
-
-    /// What a content was found to hash to, or will be by whoever comes first.
-    fn of(&self, artifact: &Artifact, expected: &Digest) -> Arc<OnceCell<Digest>> {
-        let key = (artifact.pin.clone(), expected.algorithm());
-        // What a URL gives is pinned by its server; what a registry gives by the digest alone, and it may do better.
-        if matches!(artifact.located, Located::Blob(_))
-            && self.found.get(&key).is_some_and(|cell| cell.get().is_some_and(|found| found != expected))
-            && self.found.recent(&key, DISTRUST).is_none()
-        {
-            self.found.forget(&key);
-        }
-        self.found.get_or_put(key, Arc::default)
-    }
-}
+/// How long what could not be read is not read again for who only asks how it stands.
+const AGAIN: Duration = Duration::from_secs(10);
+/// How often who waits shows that he does.
+const STILL_WANTED: Duration = Duration::from_secs(60);
 
 /// One thing that a machine fetches: pinned to one content.
 #[derive(Clone)]
@@ -50,7 +25,7 @@ pub struct Artifact {
     upstream: Upstream,
     pin: String,
     digest: Option<Digest>,
-    verified: Arc<Verified>,
+    comparisons: Arc<Comparisons>,
 }
 
 impl Artifact {
@@ -58,10 +33,10 @@ impl Artifact {
         located: Located,
         upstream: Upstream,
         digest: Option<Digest>,
-        verified: Arc<Verified>,
+        comparisons: Arc<Comparisons>,
     ) -> Self {
         let pin = upstream.pin().to_string();
-        Self { located, upstream, pin, digest, verified }
+        Self { located, upstream, pin, digest, comparisons }
     }
 
     /// Where it is.
@@ -94,37 +69,44 @@ impl Artifact {
         self.digest.as_ref()
     }
 
-    /// Reads all of it once and compares. What was found is remembered by its pin, so that the next call costs nothing.
-    /// Where no digest was given there is nothing to compare.
+    /// Whether it is what it must be, as far as that is known: nothing, where it is, or where no digest was given and there
+    /// is nothing to compare. All of it is read once for that, in the background, and what was found is remembered by its
+    /// pin. Whoever waits asks again within some minutes: what nobody asks for is not read any further. Needs a runtime.
     ///
     /// # Errors
     /// It can't be read, or has another digest.
-    pub async fn verify(&self) -> Result<(), ArtifactError> {
-        let Some(expected) = &self.digest else { return Ok(()) };
-        let cell = self.verified.of(self, expected);
-        let found = cell.get_or_try_init(|| self.hash(expected)).await?;
-        if found == expected {
-            return Ok(());
-        }
-        Err(ArtifactError::Mismatch {
-            what: self.located.to_string(),
-            expected: expected.clone(),
-            found: found.clone(),
-        })
+    pub fn compare(&self) -> Result<Option<Running>, ArtifactError> {
+        self.compared(AGAIN)
     }
 
-    async fn hash(&self, expected: &Digest) -> Result<Digest, SourceError> {
-        let chunks = self.upstream.stream(0..self.size());
-        let hashed = chunks.try_fold(expected.hasher(), |mut hasher, chunk| async move {
-            hasher.update(&chunk);
-            Ok(hasher)
-        });
-        let found = hashed.await?.finish();
-        if found != *expected && matches!(self.located, Located::Blob(_)) {
-            // The registry may do better the next time, and must be asked then.
-            self.upstream.forget();
+    /// The same, for who waits for its end. What could not be read is read again.
+    ///
+    /// # Errors
+    /// As of [`Artifact::compare`].
+    pub async fn verify(&self) -> Result<(), ArtifactError> {
+        let mut again = Duration::ZERO;
+        while let Some(mut running) = self.compared(again)? {
+            // It is asked how it ended, or once more.
+            let _ended = timeout(STILL_WANTED, running.ended()).await;
+            again = AGAIN;
         }
-        Ok(found)
+        Ok(())
+    }
+
+    fn compared(&self, again: Duration) -> Result<Option<Running>, ArtifactError> {
+        let Some(expected) = &self.digest else { return Ok(None) };
+        let may_improve = matches!(self.located, Located::Blob(_));
+        let wanted = Wanted { upstream: &self.upstream, pin: &self.pin, expected, may_improve };
+        let comparison = self.comparisons.of(&wanted, again);
+        match comparison.found() {
+            None => Ok(Some(comparison.running(self.located.to_string(), self.size()))),
+            Some(Ok(found)) if found == *expected => Ok(None),
+            Some(Ok(found)) => {
+                let what = self.located.to_string();
+                Err(ArtifactError::Mismatch { what, expected: expected.clone(), found })
+            }
+            Some(Err(error)) => Err(error.into()),
+        }
     }
 }
 

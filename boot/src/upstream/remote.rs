@@ -101,6 +101,11 @@ impl Remote {
         shown(&self.shared.url)
     }
 
+    /// The host in its URL.
+    pub(crate) fn server(&self) -> &str {
+        self.shared.url.host_str().unwrap_or_default()
+    }
+
     /// The bytes of a range.
     pub(crate) fn stream(&self, range: Range<u64>) -> Chunks {
         if let Err(error) = check(&range, self.pin().size()) {

@@ -2,9 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use axum::body::Body;
+use axum::http::Response;
 use beskar7_boot::artifacts::{ArtifactError, Artifacts, Located};
 use beskar7_boot::source::read;
+use bytes::Bytes;
+use futures::{StreamExt as _, stream};
+use tokio::sync::Semaphore;
 
 use super::mock::{MockServer, content, ranged, reply, sha256};
 use super::{artifacts, cached};
@@ -40,6 +46,77 @@ async fn a_file_is_compared_once_with_the_digest_that_its_url_ends_in() {
         assert_eq!(server.count() - before, 2, "one read and one opening");
         assert_eq!(read(&*file.source(), 0..3).await.unwrap(), "abc");
     }
+}
+
+/// Gives what is read only once it may; what it has, it says at once.
+async fn gated(bytes: Vec<u8>) -> (MockServer, Arc<Semaphore>) {
+    let gate = Arc::new(Semaphore::new(0));
+    let waits = gate.clone();
+    let server = MockServer::start(move |asked| {
+        let response = ranged(asked, &bytes, &[ETAG]);
+        if asked.header("range") == Some("bytes=0-0") {
+            return response;
+        }
+        let (parts, body) = response.into_parts();
+        let waits = waits.clone();
+        let later = stream::once(async move { waits.acquire().await.map(drop) });
+        let later = later.filter_map(async |_| None::<Result<Bytes, axum::Error>>);
+        Response::from_parts(parts, Body::from_stream(later.chain(body.into_data_stream())))
+    })
+    .await;
+    (server, gate)
+}
+
+#[tokio::test]
+async fn what_is_compared_holds_up_nobody_and_is_read_once_for_all() {
+    let bytes = content(3 << 20);
+    let (server, gate) = gated(bytes.clone()).await;
+    let artifacts = artifacts();
+    let url = server.url(&format!("vmlinuz#{}", sha256(&bytes).replace(':', "=")));
+    let file = artifacts.file(&url).await.unwrap();
+    let mut running = file.compare().unwrap().expect("it can't be read yet");
+    assert_eq!(running.percent(), None);
+    assert!(running.what().contains("/vmlinuz"), "{}", running.what());
+    for _ in 0..20 {
+        assert!(artifacts.file(&url).await.unwrap().compare().unwrap().is_some());
+    }
+    gate.add_permits(100);
+    running.ended().await;
+    assert!(
+        file.compare().unwrap().is_none() && artifacts.file(&url).await.unwrap().compare().unwrap().is_none()
+    );
+    let reads = server.asked().iter().filter(|asked| asked.header("range") != Some("bytes=0-0")).count();
+    assert_eq!(reads, 1);
+}
+
+#[tokio::test]
+async fn what_is_compared_ends_with_who_wanted_it() {
+    let (server, _gate) = gated(content(3 << 20)).await;
+    let artifacts = artifacts();
+    let file = artifacts.file(&server.url(&format!("vmlinuz#sha256={}", "0".repeat(64)))).await.unwrap();
+    let mut running = file.compare().unwrap().expect("it can't be read yet");
+    drop((artifacts, file));
+    tokio::time::timeout(Duration::from_secs(10), running.ended()).await.expect("it goes on for nobody");
+}
+
+#[tokio::test]
+async fn what_can_not_be_read_is_not_read_again_for_each_who_asks() {
+    let server = MockServer::start(|asked| match asked.header("range") {
+        Some("bytes=0-0") => ranged(asked, b"abc", &[ETAG]),
+        _ => reply(404, &[], ""),
+    })
+    .await;
+    let url = server.url(&format!("vmlinuz#sha256={}", "0".repeat(64)));
+    let file = artifacts().file(&url).await.unwrap();
+    file.verify().await.unwrap_err();
+    let before = server.count();
+    file.compare().unwrap_err();
+    file.compare().unwrap_err();
+    assert_eq!(server.count(), before);
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(11)).await;
+    tokio::time::resume();
+    assert!(file.compare().unwrap().is_some(), "it is tried again");
 }
 
 #[tokio::test]

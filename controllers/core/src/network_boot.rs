@@ -9,6 +9,7 @@ mod answer;
 mod mac;
 mod readiness;
 mod resources;
+mod rivals;
 mod standing;
 mod what;
 
@@ -18,6 +19,7 @@ pub use self::{
     mac::boot_mac,
     readiness::readiness,
     resources::{Agent, CAPABILITY, Resources, made_ready_with, needs_resources, resources},
+    rivals::{Shared, address_of, answered_before, gives_its_address, rank, shared},
     standing::{Checked, Found, reservation_standing, standing},
     what::{ROOT, What, architecture, starts_by_itself, what},
 };

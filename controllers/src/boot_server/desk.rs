@@ -172,7 +172,7 @@ impl BootDesk {
         holder: &Holder,
         host: &PhysicalHost,
     ) -> Result<Arc<HostBootConfiguration>, Refusal> {
-        let is_made = starts_agent(host) || host.spec.boot.as_ref().is_some_and(needs_resources);
+        let is_made = is_made(host);
         let found = self.caches.boot_configurations.get(&holder.host).filter(|found| {
             is_made && belongs_to(&found.metadata, host, &holder.claim) && readiness(found).is_ok()
         });
@@ -181,13 +181,20 @@ impl BootDesk {
 
     fn network_script(&self, capability: &Capability) -> Result<String, Refusal> {
         let (holder, host) = self.holder(capability, Purpose::Media)?;
-        let configuration = self.boot_configuration(&holder, &host)?;
-        let heard_here = |word| self.hearing.has_heard(&host, &holder.claim, word);
-        match told(&host, &holder.claim, heard_here) {
-            Told::Disk => Ok(ipxe::disk().to_owned()),
-            Told::Network => script(&configuration, &self.presenter.links, &holder.claim)
-                .map_err(|error| not_now(&holder, &causes(&error))),
+        match self.told(&holder, &host) {
+            // What is on the disk needs nothing of what was made for the boot, which may be lost or not be there any more.
+            Told::Disk if is_made(&host) => Ok(ipxe::disk().to_owned()),
+            Told::Disk => Err(Refusal::Nothing),
+            Told::Network => {
+                let configuration = self.boot_configuration(&holder, &host)?;
+                script(&configuration, &self.presenter.links, &holder.claim)
+                    .map_err(|error| not_now(&holder, &causes(&error)))
+            }
         }
+    }
+
+    fn told(&self, holder: &Holder, host: &PhysicalHost) -> Told {
+        told(host, &holder.claim, |word| self.hearing.has_heard(host, &holder.claim, word))
     }
 
     /// Read for as long as the host is held: a root file system may be needed at any time.
@@ -201,12 +208,11 @@ impl BootDesk {
             | ArtifactName::Program => Purpose::Media,
         };
         let (holder, host) = self.holder(capability, purpose)?;
-        let configuration = self.boot_configuration(&holder, &host)?;
-        let heard_here = |word| self.hearing.has_heard(&host, &holder.claim, word);
         // Firmware may start it without a script that says whether it is still to be started.
-        if name == ArtifactName::Program && told(&host, &holder.claim, heard_here) == Told::Disk {
+        if name == ArtifactName::Program && self.told(&holder, &host) == Told::Disk {
             return Err(Refusal::Nothing);
         }
+        let configuration = self.boot_configuration(&holder, &host)?;
         let fetched = self.presenter.artifacts.get(&configuration, name, architecture(&host)).await;
         let artifact = fetched.map_err(|error| match &error {
             FetchError::NotThere => Refusal::Nothing,
@@ -343,6 +349,11 @@ impl Desk for BootDesk {
     fn counted(&self, what: Counted) {
         self.metrics.boot_answered(what);
     }
+}
+
+/// Whether a HostBootConfiguration is made for a host.
+fn is_made(host: &PhysicalHost) -> bool {
+    starts_agent(host) || host.spec.boot.as_ref().is_some_and(needs_resources)
 }
 
 /// Whether the machine of a host starts the agent, on an errand or to be installed.

@@ -186,6 +186,42 @@ async fn nobody_is_told_that_he_is_no_agent_before_all_hosts_are_known() {
     }
 }
 
+#[tokio::test]
+async fn what_is_on_the_disk_is_started_whatever_became_of_what_was_booted() {
+    let annotated = |marks: Value| {
+        let mut host = host(0);
+        host["metadata"]["annotations"] = marks;
+        host["metadata"]["uid"] = json!("u");
+        host["spec"]["boot"] = json!({"method": "iPXE", "kernel": "http://x/k"});
+        host
+    };
+    let (installed, begun) =
+        (json!({annotations::PROVISIONED: "c0"}), json!({annotations::BOOTING: "c0 100 on"}));
+    // Its status was lost in a move, and where it is from does not answer any more.
+    let made: HostBootConfiguration = read(json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "HostBootConfiguration",
+        "metadata": {"name": "h0", "namespace": "metal", "generation": 1,
+            "labels": {beskar7_api::labels::CLAIM_ID: "c0"},
+            "ownerReferences": [{"apiVersion": "v1", "kind": "PhysicalHost", "name": "h0", "uid": "u"}]},
+        "spec": {"hostRef": {"name": "h0"}, "kernel": "http://x/k"},
+        "status": {"state": "Error", "observedGeneration": 1},
+    }));
+    let mut iso = annotated(installed.clone());
+    iso["spec"]["boot"] = json!({"method": "VirtualMedia"});
+    for (host, expected) in [
+        (annotated(installed), Ok(ipxe::disk().to_owned())),
+        (annotated(begun), Err(Refusal::NotNow)),
+        (iso, Err(Refusal::Nothing)),
+    ] {
+        for configurations in [vec![], vec![made.clone()]] {
+            let mut desk = desk_of(vec![host.clone()], api_server(Arc::default())).await;
+            desk.caches.boot_configurations = Cache::of(configurations.clone());
+            let capability = desk.presenter.links.capability(Purpose::Media, "c0");
+            assert_eq!(desk.script(&capability), expected, "{host} {configurations:?}");
+        }
+    }
+}
+
 /// What was logged while it is there.
 #[derive(Clone, Default)]
 struct Log(Arc<std::sync::Mutex<Vec<u8>>>);

@@ -7,7 +7,9 @@ use beskar7_api::{
     host_boot_configuration::{HostBootConfigurationStatus, ServedArtifact},
 };
 use beskar7_boot::{
-    artifacts::{Algorithm, Architecture, Artifact, ArtifactError, Artifacts, BootImage, Digest, Located},
+    artifacts::{
+        Algorithm, Architecture, Artifact, ArtifactError, Artifacts, BootImage, Digest, Located, Running,
+    },
     delivery::ArtifactName,
     upstream::Upstreams,
 };
@@ -62,6 +64,16 @@ impl Whole {
     pub fn has_kernel(&self) -> bool {
         self.parts.iter().any(|part| part.name == ArtifactName::Kernel)
     }
+
+    /// What is still being compared with the digest that was given for it, in the background.
+    ///
+    /// # Errors
+    /// A part can't be read, or is not what it should be.
+    pub fn compare(&self) -> Result<Vec<Running>, ArtifactError> {
+        // All begin, and one that is wrong says so at once.
+        let compared: Vec<_> = self.parts.iter().map(|part| part.artifact.compare()).collect();
+        compared.into_iter().filter_map(Result::transpose).collect()
+    }
 }
 
 /// Finds what is fetched; cheap to clone.
@@ -75,11 +87,11 @@ impl Fetched {
         Self(Artifacts::new(upstreams))
     }
 
-    /// Finds all that a configuration names, as it is now, and compares it with the digests that are given.
+    /// Finds all that a configuration names, as it is now. Nothing of it is read yet.
     ///
     /// # Errors
-    /// It can't be booted, does not answer, or is not what it should be.
-    pub async fn check(
+    /// It can't be booted, or does not answer.
+    pub async fn find(
         &self,
         configuration: &HostBootConfiguration,
         architecture: Hardware,
@@ -103,9 +115,6 @@ impl Fetched {
             whole.parts.push(part);
             // The agent, which boots here, is none of a registry's.
             whole.image_digest = digest.or(whole.image_digest);
-        }
-        for part in &whole.parts {
-            part.artifact.verify().await?;
         }
         Ok(whole)
     }

@@ -4,7 +4,12 @@
 //! What is heard comes with requests that must not wait for the API server, and is written in the background, with
 //! retries for as long as it may matter: a machine that was heard once may never be heard again.
 
-use std::{future::ready, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    future::ready,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use beskar7_api::{PhysicalHost, annotations};
 use beskar7_core::{
@@ -17,7 +22,7 @@ use beskar7_core::{
 use futures::future::BoxFuture;
 use kube::{Api, Client};
 use serde_json::json;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::task::TaskTracker;
 
 use super::remembered::Remembered;
@@ -63,8 +68,8 @@ enum Tried {
 #[derive(Clone)]
 pub(super) struct Hearing {
     client: Client,
-    /// What is written, or on its way.
-    told: Arc<Remembered<Told>>,
+    /// What is on its way, and what will have become of it.
+    under_way: Arc<Mutex<HashMap<Told, watch::Receiver<Option<bool>>>>>,
     /// What is written.
     written: Arc<Remembered<Told>>,
     /// What was heard here, whether it could be written or not.
@@ -77,7 +82,7 @@ impl Hearing {
     pub(super) fn new(client: Client) -> Self {
         Self {
             client,
-            told: Arc::new(Remembered::new(MOST_REMEMBERED)),
+            under_way: Arc::default(),
             written: Arc::new(Remembered::new(MOST_REMEMBERED)),
             heard: Arc::new(Remembered::new(MOST_REMEMBERED)),
             turns: Arc::new(Semaphore::new(AT_ONCE)),
@@ -117,25 +122,37 @@ impl Hearing {
         let armed = booting.map(|booting| booting.since.as_second());
         let told = Told { host: host.clone(), claim: claim.to_owned(), armed, word };
         self.heard.add(&told);
-        if !self.told.add(&told) {
-            return Box::pin(ready(self.written.has(&told)));
+        // Of an arming that is not known, the next word may be of the next one.
+        if told.armed.is_some() && self.written.has(&told) {
+            return Box::pin(ready(true));
         }
+        let mut writing = self.writing(told);
+        Box::pin(async move {
+            // What takes longer is still written. Nobody says what became of it only at the end of all.
+            let written = tokio::time::timeout(LONGEST_WAIT, writing.wait_for(Option::is_some)).await;
+            written.is_ok_and(|written| written.is_ok_and(|written| *written == Some(true)))
+        })
+    }
+
+    /// What will have become of a word: of who says it again meanwhile, too, as machines ask again that wait.
+    fn writing(&self, told: Told) -> watch::Receiver<Option<bool>> {
+        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(writing) = under_way.get(&told) {
+            return writing.clone();
+        }
+        let (say, writing) = watch::channel(None);
+        under_way.insert(told.clone(), writing.clone());
         let hearing = self.clone();
-        let writing = self.tasks.spawn(async move {
+        self.tasks.spawn(async move {
             let is_written = hearing.write(&told).await;
             if is_written {
                 hearing.written.add(&told);
             }
-            // Of an arming that is not known, the next word may be of the next one.
-            if !is_written || told.armed.is_none() {
-                hearing.told.forget(&told);
-            }
-            is_written
+            hearing.under_way.lock().unwrap_or_else(PoisonError::into_inner).remove(&told);
+            // Nobody may wait for it any more.
+            let _unheard = say.send(Some(is_written));
         });
-        Box::pin(async move {
-            // What takes longer is still written.
-            tokio::time::timeout(LONGEST_WAIT, writing).await.is_ok_and(|written| written.unwrap_or(false))
-        })
+        writing
     }
 
     /// Whether a word was heard here of a machine, written down or not.
@@ -208,3 +225,7 @@ fn matters(word: Word, evidence: &[Evidence]) -> bool {
         Word::Installed | Word::Restarting => evidence.contains(&Evidence::Installed),
     }
 }
+
+#[cfg(test)]
+#[path = "hearing_tests.rs"]
+mod tests;

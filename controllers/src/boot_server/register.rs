@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    hash::Hash,
     net::Ipv4Addr,
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
@@ -10,12 +11,12 @@ use std::{
 use beskar7_api::{DHCPReservation, PhysicalHost, labels};
 use beskar7_boot::{
     delivery::ArtifactName,
-    dhcp::{Addressing, Asked, Boot, Counted, Loader, Mac, Register, Reservation, Stranger},
+    dhcp::{Addressing, Asked, Boot, Counted, Kind, Loader, Mac, Register, Reservation, Stranger},
 };
 use beskar7_core::{
     delivery,
     host::belongings::belongs_to,
-    network_boot::{CAPABILITY, Told, starts_by_itself, told},
+    network_boot::{CAPABILITY, Told, address_of, rank, starts_by_itself, told},
 };
 use kube::ResourceExt as _;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -30,28 +31,6 @@ use crate::{
 
 /// How long an address may be kept, where a reservation does not say.
 const LEASE: Duration = Duration::from_secs(3600);
-
-/// The reservation that is answered in the place of this one, if another is: it has the same address, and is older.
-pub(crate) fn answered_before(
-    reservation: &DHCPReservation,
-    all: &Cache<DHCPReservation>,
-) -> Option<Arc<DHCPReservation>> {
-    let same = all.all().into_iter().filter(|other| {
-        other.spec.host_mac.eq_ignore_ascii_case(&reservation.spec.host_mac)
-            && other.metadata.deletion_timestamp.is_none()
-    });
-    // It may be too new to be known.
-    let first = first_of(same.chain([Arc::new(reservation.clone())]))?;
-    (key(first.as_ref()) != key(reservation)).then_some(first)
-}
-
-/// Of several reservations of one address, the one that is answered: the oldest.
-fn first_of(reservations: impl IntoIterator<Item = Arc<DHCPReservation>>) -> Option<Arc<DHCPReservation>> {
-    reservations.into_iter().min_by_key(|found| {
-        let created = found.metadata.creation_timestamp.as_ref().map(|time| time.0);
-        (created, key(found.as_ref()))
-    })
-}
 
 /// Which machines are known; cheap to clone.
 #[derive(Clone)]
@@ -70,9 +49,48 @@ pub(super) struct Machines {
 
 #[derive(Default)]
 struct Known {
-    /// Those who have an address.
-    of_mac: HashMap<Mac, Vec<Key>>,
-    mac_of: HashMap<Key, Mac>,
+    macs: Index<Mac>,
+    addresses: Index<Ipv4Addr>,
+}
+
+/// Which reservations want something.
+struct Index<T> {
+    all: HashMap<T, Vec<Key>>,
+    last: HashMap<Key, T>,
+}
+
+impl<T> Default for Index<T> {
+    fn default() -> Self {
+        Self { all: HashMap::new(), last: HashMap::new() }
+    }
+}
+
+impl<T: Copy + Eq + Hash> Index<T> {
+    /// A reservation wants this now.
+    fn set(&mut self, key: Key, wants: Option<T>) {
+        let before = match wants {
+            Some(wants) => self.last.insert(key.clone(), wants),
+            None => self.last.remove(&key),
+        };
+        if before == wants {
+            return;
+        }
+        if let Some(before) = before
+            && let Some(keys) = self.all.get_mut(&before)
+        {
+            keys.retain(|other| *other != key);
+            if keys.is_empty() {
+                self.all.remove(&before);
+            }
+        }
+        if let Some(wants) = wants {
+            self.all.entry(wants).or_default().push(key);
+        }
+    }
+
+    fn of(&self, wanted: T) -> Vec<Key> {
+        self.all.get(&wanted).cloned().unwrap_or_default()
+    }
 }
 
 impl Machines {
@@ -96,35 +114,33 @@ impl Machines {
     }
 
     fn saw(&self, key: Key) {
-        let mac = self.reservations.get(&key).and_then(|found| Mac::parse(&found.spec.host_mac));
+        let found = self.reservations.get(&key);
+        let mac = found.as_ref().and_then(|found| Mac::parse(&found.spec.host_mac));
+        let address = found.as_deref().and_then(address_of);
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let before = match mac {
-            Some(mac) => known.mac_of.insert(key.clone(), mac),
-            None => known.mac_of.remove(&key),
-        };
-        if before == mac {
-            return;
-        }
-        if let Some(before) = before
-            && let Some(keys) = known.of_mac.get_mut(&before)
-        {
-            keys.retain(|other| *other != key);
-            if keys.is_empty() {
-                known.of_mac.remove(&before);
-            }
-        }
-        if let Some(mac) = mac {
-            known.of_mac.entry(mac).or_default().push(key);
-        }
+        known.macs.set(key.clone(), mac);
+        known.addresses.set(key, address);
     }
 
     fn found(&self, mac: Mac) -> Option<Arc<DHCPReservation>> {
-        let keys = {
-            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-            known.of_mac.get(&mac).cloned()?
-        };
+        let keys = self.known.read().unwrap_or_else(PoisonError::into_inner).macs.of(mac);
+        self.first_of(&keys)
+    }
+
+    /// Of several reservations that want the same, the one that has it: the oldest.
+    fn first_of(&self, keys: &[Key]) -> Option<Arc<DHCPReservation>> {
         let all = keys.iter().filter_map(|key| self.reservations.get(key));
-        first_of(all.filter(|found| found.metadata.deletion_timestamp.is_none()))
+        let stays = all.filter(|found| found.metadata.deletion_timestamp.is_none());
+        stays.reduce(|first, next| if rank(&next) < rank(&first) { next } else { first })
+    }
+
+    /// What a machine is given of addresses. Nothing where another one has its address already: two that have the same take
+    /// each other's traffic.
+    fn addressing(&self, reservation: &DHCPReservation) -> Option<Addressing> {
+        let addressing = addressing(reservation)?;
+        let keys = self.known.read().unwrap_or_else(PoisonError::into_inner).addresses.of(addressing.address);
+        let first = self.first_of(&keys);
+        first.is_none_or(|first| key(first.as_ref()) == key(reservation)).then_some(addressing)
     }
 
     fn host_of(&self, reservation: &DHCPReservation) -> Option<Arc<PhysicalHost>> {
@@ -167,20 +183,20 @@ impl Register for Machines {
             return None;
         }
         let found = self.found(mac)?;
-        Some(Reservation { mac, addressing: addressing(&found), boot: self.boot(&found) })
+        Some(Reservation { mac, addressing: self.addressing(&found), boot: self.boot(&found) })
     }
 
     fn asked(&self, asked: &Asked) {
         let Some(reservation) = self.found(asked.mac) else { return };
         self.sightings.asked(&reservation, asked);
         // What was for another server, or got no answer, says nothing of a boot.
-        if !asked.boot && asked.given.is_none() {
+        if !asked.boot && asked.given.is_none() && asked.kind != Kind::Decline {
             return;
         }
         let claim = reservation.labels().get(labels::CLAIM_ID);
-        if let (Some(claim), Some(host)) = (claim, self.host_of(&reservation)) {
-            self.witness.saw(&host, claim, "AskedForAddress", said(asked));
-        }
+        let Some((claim, host)) = claim.zip(self.host_of(&reservation)) else { return };
+        let (reason, note) = said(asked);
+        self.witness.saw(&host, claim, reason, note);
     }
 
     fn is_looked_for(&self, mac: Mac) -> bool {
@@ -202,10 +218,20 @@ impl Register for Machines {
     }
 }
 
-fn said(asked: &Asked) -> String {
-    let who = who(asked.client.loader);
-    let told = if asked.boot { "was told what to boot" } else { "got one" };
-    format!("{who} asked for an address with {}, and {told}", asked.mac)
+/// What people are told of it, and why.
+fn said(asked: &Asked) -> (&'static str, String) {
+    let (who, mac) = (who(asked.client.loader), asked.mac);
+    let told = match asked.kind {
+        Kind::Decline => {
+            let note = format!("{who} ({mac}) declined its address: something else on its network has it");
+            return ("DeclinedAddress", note);
+        }
+        Kind::Discover | Kind::Request | Kind::Inform | Kind::Release if asked.boot => {
+            "was told what to boot"
+        }
+        Kind::Discover | Kind::Request | Kind::Inform | Kind::Release => "got one",
+    };
+    ("AskedForAddress", format!("{who} asked for an address with {mac}, and {told}"))
 }
 
 /// What runs on a machine that asks.

@@ -1,7 +1,7 @@
 use std::convert::Infallible;
 
 use beskar7_api::annotations::{BOOTING, HEARD, PROVISIONED};
-use beskar7_boot::capability::Key as BootKey;
+use beskar7_boot::{capability::Key as BootKey, dhcp::Client as Asking};
 use beskar7_core::host::heard::Word;
 use kube::{Client, client::Body};
 use serde::de::DeserializeOwned;
@@ -122,6 +122,46 @@ async fn of_several_the_oldest_is_answered_and_who_is_unknown_is_not() {
 }
 
 #[tokio::test]
+async fn an_address_that_two_are_to_have_is_given_to_the_older_reservation_alone() {
+    let other = "52:54:00:00:00:02";
+    let older = |address: &str| {
+        reservation("z", "d", DAY, json!({"ipAddress": address, "prefix": 24, "hostMAC": other}))
+    };
+    let newer = reservation("a", "c", "2026-02-01T00:00:00Z", json!({"ipAddress": "10.0.0.7", "prefix": 24}));
+    let mut all = machines(vec![], vec![newer.clone(), older("10.0.0.7")]);
+    let given = |all: &Machines, mac: &str| {
+        let found = all.reservation(Mac::parse(mac).unwrap()).unwrap();
+        found.addressing.map(|given| given.address)
+    };
+    assert_eq!((given(&all, MAC), given(&all, other)), (None, Some([10, 0, 0, 7].into())));
+    // Corrected.
+    all.reservations = Cache::of(vec![newer, older("10.0.0.8")]);
+    all.saw(("metal".to_owned(), "z".to_owned()));
+    let both = (Some([10, 0, 0, 7].into()), Some([10, 0, 0, 8].into()));
+    assert_eq!((given(&all, MAC), given(&all, other)), both);
+}
+
+#[test]
+fn what_a_machine_asked_is_told_in_its_own_words() {
+    let asked = |kind, boot, given| Asked {
+        mac: mac(),
+        client: Asking { loader: Loader::Pxe, architecture: None },
+        kind,
+        given,
+        boot,
+    };
+    let address = Some(Ipv4Addr::new(10, 0, 0, 7));
+    for (asked, reason, says) in [
+        (asked(Kind::Discover, true, None), "AskedForAddress", "was told what to boot"),
+        (asked(Kind::Request, false, address), "AskedForAddress", "got one"),
+        (asked(Kind::Decline, false, None), "DeclinedAddress", "something else on its network has it"),
+    ] {
+        let (told, note) = said(&asked);
+        assert!(told == reason && note.ends_with(says), "{told}: {note}");
+    }
+}
+
+#[tokio::test]
 async fn an_address_that_changes_or_goes_is_not_answered_any_more() {
     let mut all = machines(vec![], vec![reservation("h", "c", DAY, json!({}))]);
     let other = "52:54:00:00:00:02";
@@ -131,7 +171,8 @@ async fn an_address_that_changes_or_goes_is_not_answered_any_more() {
     all.reservations = Cache::empty();
     all.saw(("metal".to_owned(), "h".to_owned()));
     assert!(all.reservation(Mac::parse(other).unwrap()).is_none());
-    assert!(all.known.read().unwrap().of_mac.is_empty());
+    let known = all.known.read().unwrap();
+    assert!(known.macs.all.is_empty() && known.macs.last.is_empty());
 }
 
 #[tokio::test]

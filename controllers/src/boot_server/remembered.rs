@@ -31,10 +31,6 @@ impl<T: Eq + Hash + Clone> Remembered<T> {
         self.lock().contains(one)
     }
 
-    pub(super) fn forget(&self, one: &T) {
-        self.lock().remove(one);
-    }
-
     fn lock(&self) -> MutexGuard<'_, HashSet<T>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -51,7 +47,5 @@ mod tests {
         assert!(remembered.add(&2));
         assert!(remembered.add(&3), "all are forgotten");
         assert!(!remembered.has(&1) && remembered.has(&3));
-        remembered.forget(&3);
-        assert!(remembered.add(&3));
     }
 }

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use beskar7_api::{DHCPReservation, PhysicalHost};
-use beskar7_core::network_boot::reservation_standing;
+use beskar7_core::network_boot::{answered_before, reservation_standing};
 use kube::{Client, runtime::controller::Action};
 
 use super::NAME;
 use crate::{
-    boot_server::answered_before,
     clock,
     retry::Backoffs,
     upkeep::{Keeper, UpkeepError, keep},
@@ -50,8 +49,12 @@ async fn look(reservation: &DHCPReservation, context: &Context) -> Result<Action
     let (namespace, _) = key(reservation);
     let host = (namespace, reservation.spec.host_ref.name.clone());
     let is_there = context.hosts.get(&host).is_some();
-    let older = answered_before(reservation, &context.reservations).map(|older| key(older.as_ref()));
-    let older = older.map(|(namespace, name)| format!("{namespace}/{name}"));
-    let status = reservation_standing(reservation, is_there, older.as_deref(), clock::now());
+    let all = context.reservations.all();
+    let older = answered_before(reservation, all.iter().map(AsRef::as_ref)).map(|(shared, older)| {
+        let (namespace, name) = key(older);
+        (shared, format!("{namespace}/{name}"))
+    });
+    let older = older.as_ref().map(|(shared, older)| (*shared, older.as_str()));
+    let status = reservation_standing(reservation, is_there, older, clock::now());
     keep(&context.client, reservation, &status).await
 }

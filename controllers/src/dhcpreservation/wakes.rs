@@ -1,9 +1,13 @@
-//! Which reservations are looked at when: those that change themselves, those with the same address, and that of a host
-//! that comes or goes.
+//! Which reservations are looked at when: those that change themselves, those that want the same, and that of a host that
+//! comes or goes.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use beskar7_api::{DHCPReservation, PhysicalHost};
+use beskar7_core::network_boot::shared;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
@@ -19,8 +23,8 @@ pub struct Wakes {
     known: Cache<DHCPReservation>,
     hosts: UnboundedReceiver<Key>,
     known_hosts: Cache<PhysicalHost>,
-    /// The address that each had last.
-    addresses: HashMap<Key, String>,
+    /// What each was last.
+    last: HashMap<Key, Arc<DHCPReservation>>,
     there: HashSet<Key>,
     keys: UnboundedSender<Key>,
 }
@@ -35,7 +39,7 @@ impl Wakes {
             known: feeds.reservations.cache(),
             hosts: feeds.hosts.changes(),
             known_hosts: feeds.hosts.cache(),
-            addresses: HashMap::new(),
+            last: HashMap::new(),
             there: HashSet::new(),
             keys,
         };
@@ -58,22 +62,19 @@ impl Wakes {
         }
     }
 
-    /// Itself, and those who have the address that it has now, or had.
+    /// Itself, and those who want what it wants now, or wanted.
     fn of_reservation(&mut self, changed: Key) -> Vec<Key> {
-        let after = self.known.get(&changed).map(|found| found.spec.host_mac.to_ascii_lowercase());
+        let after = self.known.get(&changed);
         let before = match after.clone() {
-            Some(address) => self.addresses.insert(changed.clone(), address),
-            None => self.addresses.remove(&changed),
+            Some(after) => self.last.insert(changed.clone(), after),
+            None => self.last.remove(&changed),
         };
-        if before == after {
-            return vec![changed];
-        }
-        let addresses: Vec<String> = before.into_iter().chain(after).collect();
-        let others = self.known.all();
-        let others = others.iter().filter(|other| {
-            addresses.iter().any(|address| address.eq_ignore_ascii_case(&other.spec.host_mac))
-        });
-        let mut concerned: Vec<Key> = others.map(|other| key(other.as_ref())).collect();
+        let all = self.known.all();
+        let wants_the_same = |other: &&Arc<DHCPReservation>| {
+            before.iter().chain(&after).any(|own| shared(own, other).is_some())
+        };
+        let mut concerned: Vec<Key> =
+            all.iter().filter(wants_the_same).map(|other| key(other.as_ref())).collect();
         if !concerned.contains(&changed) {
             concerned.push(changed);
         }

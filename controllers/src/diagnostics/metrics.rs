@@ -137,7 +137,7 @@ impl Metrics {
         );
         registry.register(
             "boot_answers",
-            "Answers of the boot server: configuration, medium, script, artifact, loader, phone-home, refused, unavailable",
+            "Answers of the boot server: configuration, medium, script, artifact, loader, agent, phone-home, refused, unavailable",
             boot_answers.clone(),
         );
         registry.register(

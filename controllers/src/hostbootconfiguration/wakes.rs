@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use beskar7_api::{HostBootConfiguration, PhysicalHost};
 use beskar7_core::host::hold::Hold;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -24,18 +24,16 @@ pub struct Wakes {
 }
 
 impl Wakes {
-    /// Listens to these feeds; the keys come out at the other end.
+    /// Listens to these feeds; the keys come out at the other end of `keys`.
     #[must_use]
-    pub fn new(feeds: &Feeds) -> (Self, UnboundedReceiver<Key>) {
-        let (keys, woken) = unbounded_channel();
-        let wakes = Self {
+    pub fn new(feeds: &Feeds, keys: UnboundedSender<Key>) -> Self {
+        Self {
             configurations: feeds.boot_configurations.spec_changes(),
             hosts: feeds.hosts.changes(),
             known_hosts: feeds.hosts.cache(),
             held: HashMap::new(),
             keys,
-        };
-        (wakes, woken)
+        }
     }
 
     /// Does so until `stop`.

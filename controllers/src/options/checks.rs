@@ -89,6 +89,12 @@ pub enum OptionsError {
         "--dhcp needs --ipxe-dir: a directory with iPXE's programs, such as that of a distribution's package"
     )]
     NeedsLoaders,
+    /// Pods could ask in the name of machines.
+    #[error(
+        "--dhcp needs --dhcp-interfaces: the interfaces on the provisioning network, such as eth1, separated by commas. \
+         * is all of them, those of the node's pods too, which could then ask in a machine's name"
+    )]
+    NeedsInterfaces,
     /// Not an address.
     #[error("--dhcp-advertise-address: {0:?} is not an IPv4 address")]
     Advertised(String),
@@ -286,6 +292,9 @@ fn network(options: &Options) -> Result<(), OptionsError> {
     }
     if has_dhcp && options.ipxe_dir().is_none() {
         return Err(OptionsError::NeedsLoaders);
+    }
+    if has_dhcp && list(&boot.dhcp_interfaces).is_empty() {
+        return Err(OptionsError::NeedsInterfaces);
     }
     let advertised = &boot.dhcp_advertise_address;
     if !advertised.is_empty() && options.dhcp_advertised().is_none() {

@@ -91,6 +91,11 @@ fn what_cannot_work_is_refused_with_what_to_write() {
         (&["--boot-only"], "--boot-only needs --boot-url"),
         (&["--dhcp=proxy", "--ipxe-dir=/i"], "--dhcp needs --boot-url"),
         (&["--dhcp=proxy", "--boot-url=http://b"], "--dhcp needs --ipxe-dir"),
+        (&["--dhcp=proxy", "--boot-url=http://b", "--ipxe-dir=/i"], "--dhcp needs --dhcp-interfaces"),
+        (
+            &["--dhcp=reservations", "--boot-url=http://b", "--ipxe-dir=/i", "--dhcp-interfaces=,"],
+            "--dhcp needs --dhcp-interfaces",
+        ),
         (&["--dhcp=relay"], "possible values: off, proxy, reservations"),
         (&["--boot-url=http://b", "--dhcp-advertise-address=::1"], "is not an IPv4 address"),
         (
@@ -120,7 +125,13 @@ fn what_cannot_work_is_refused_with_what_to_write() {
         (&["--discovery-namespace=racks"], "--discovery-namespace needs --boot-url"),
         (&["--discovery-namespace=racks", "--boot-url=http://b"], "--discovery-namespace needs --dhcp"),
         (
-            &["--discovery-namespace=racks", "--boot-url=http://b", "--dhcp=proxy", "--ipxe-dir=/i"],
+            &[
+                "--discovery-namespace=racks",
+                "--boot-url=http://b",
+                "--dhcp=proxy",
+                "--ipxe-dir=/i",
+                "--dhcp-interfaces=eth1",
+            ],
             "--discovery-namespace needs --agent-kernel and --agent-initramfs",
         ),
         (&["--discovery-limit=0"], "0 is not in 1"),
@@ -164,6 +175,7 @@ fn machines_are_discovered_into_a_namespace_that_is_watched() {
     let found = [
         "--boot-url=http://b",
         "--dhcp=proxy",
+        "--dhcp-interfaces=eth1",
         "--ipxe-dir=/i",
         "--agent-kernel=http://x/k",
         "--agent-initramfs=http://x/i",
@@ -193,6 +205,8 @@ fn good_urls_and_addresses_are_accepted() {
     let options = ok(&network);
     assert_eq!((options.boot.dhcp, options.dhcp_advertised()), (DhcpMode::Reservations, None));
     assert_eq!(options.dhcp_interfaces(), ["eth1", "eth2"]);
+    let every = ok(&[&network[..], &["--dhcp-interfaces=*"]].concat());
+    assert!(every.dhcp_interfaces().is_empty(), "all, as somebody says so");
     assert!(options.dhcp_networks().is_empty());
     let named = ok(&[&network[..], &["--dhcp-networks=192.0.2.0/24, 10.9.0.0/16,"]].concat()).dhcp_networks();
     assert_eq!(named.iter().map(ToString::to_string).collect::<Vec<_>>(), ["192.0.2.0/24", "10.9.0.0/16"]);
@@ -224,7 +238,7 @@ fn loaders_need_https_where_dhcp_leads_to_it() {
         ("https://b", "--dhcp=proxy", true),
         ("HTTPS://b", "--dhcp=reservations", true),
     ] {
-        let options = ok(&["--boot-url", url, dhcp, "--ipxe-dir=/i"]);
+        let options = ok(&["--boot-url", url, dhcp, "--ipxe-dir=/i", "--dhcp-interfaces=eth1"]);
         assert_eq!(options.needs_https_loaders(), expected, "{url} {dhcp}");
     }
 }

@@ -11,13 +11,16 @@ use beskar7_core::{
         contact::Trouble,
         hold::{Hold, Progress},
     },
-    network_boot::{Resources as Wanted, made_ready_with, needs_resources, readiness, resources},
+    network_boot::{
+        Resources as Wanted, Shared, answered_before, gives_its_address, made_ready_with, needs_resources,
+        readiness, resources,
+    },
 };
 use kube::{Api, Client, ResourceExt as _, api::PostParams, core::object::HasSpec};
 use serde::Serialize;
 
 use crate::{
-    boot_server::{Presenter, answered_before},
+    boot_server::Presenter,
     causes::causes,
     claim::held_by,
     watch::{Cache, key},
@@ -93,7 +96,12 @@ impl Resources {
         let is_wrong =
             |wanted: &DHCPReservationSpec| found.as_ref().is_none_or(|found| found.spec != *wanted);
         if let Some(reservation) = wanted.reservation.filter(is_wrong) {
-            self.make(DHCPReservation::new(&name, reservation), host, claim).await?;
+            let mut reservation = DHCPReservation::new(&name, reservation);
+            reservation.metadata.namespace = host.namespace();
+            if let Some(found) = &found {
+                self.keeps_to_its_own(&reservation, found)?;
+            }
+            self.make(reservation, host, claim).await?;
         }
         if self.configurations.get(&known).is_none() {
             self.make(HostBootConfiguration::new(&name, wanted.configuration), host, claim).await?;
@@ -101,17 +109,26 @@ impl Resources {
         Ok(())
     }
 
-    /// Another one with the same address would be answered in its place: with somebody else's secrets.
+    /// Another one with the same MAC address would be answered in its place: with somebody else's secrets. Another one that
+    /// is given the same IP address would take its traffic.
     fn is_the_one_that_is_answered(&self, reservation: &DHCPReservation) -> Result<(), Trouble> {
-        let Some(other) = answered_before(reservation, &self.reservations) else { return Ok(()) };
-        let (mac, (namespace, name)) = (&reservation.spec.host_mac, key(other.as_ref()));
-        Err(Trouble {
-            reason: reasons::BOOT_MAC_IN_USE,
-            message: format!(
-                "The machine is not booted: {mac} is reserved by {namespace}/{name} as well, which is older and would be answered. Correct the bootMACAddress of one of the two hosts"
-            ),
-            passes: true,
-        })
+        let all = self.reservations.all();
+        match answered_before(reservation, all.iter().map(AsRef::as_ref)) {
+            None => Ok(()),
+            Some((shared, other)) => Err(in_use(reservation, shared, other)),
+        }
+    }
+
+    /// A machine that runs is not given an address that another one was given meanwhile, however old its reservation is.
+    fn keeps_to_its_own(&self, wanted: &DHCPReservation, found: &DHCPReservation) -> Result<(), Trouble> {
+        if wanted.spec.ip_address == found.spec.ip_address {
+            return Ok(());
+        }
+        let all = self.reservations.all();
+        match gives_its_address(wanted, all.iter().map(AsRef::as_ref)) {
+            None => Ok(()),
+            Some(other) => Err(in_use(wanted, Shared::Address, other)),
+        }
     }
 
     /// What a host is to have. A tenant's claim says more of it than the host.
@@ -173,6 +190,27 @@ impl Resources {
         let Some(found) = found.filter(|found| is_hosts(found.meta(), host)) else { return Ok(()) };
         delete(&objects, &found, None).await
     }
+}
+
+fn in_use(reservation: &DHCPReservation, shared: Shared, other: &DHCPReservation) -> Trouble {
+    let (spec, (namespace, name)) = (&reservation.spec, key(other));
+    let (reason, message) = match shared {
+        Shared::Mac => (
+            reasons::BOOT_MAC_IN_USE,
+            format!(
+                "The machine is not booted: {} is reserved by {namespace}/{name} as well, which is older and would be answered. Correct the bootMACAddress of one of the two hosts",
+                spec.host_mac
+            ),
+        ),
+        Shared::Address => (
+            reasons::BOOT_ADDRESS_IN_USE,
+            format!(
+                "The machine is not given the address {}: {namespace}/{name} gives it as well, and was first. Correct bootNetwork.ipAddress of one of the two hosts",
+                spec.ip_address.as_deref().unwrap_or_default()
+            ),
+        ),
+    };
+    Trouble { reason, message, passes: true }
 }
 
 fn goes(kind: &str, name: &str) -> Trouble {

@@ -33,8 +33,8 @@ use crate::{
 /// Templates and policies are few, and a look at one is one write at most.
 const TEMPLATES_AT_ONCE: u16 = 2;
 const POLICIES_AT_ONCE: u16 = 2;
-/// What has a digest is read to its end: some at once, and not so many that each takes long.
-const CONFIGURATIONS_AT_ONCE: u16 = 16;
+/// A look waits for servers that are asked what they have. What has a digest is read elsewhere.
+const CONFIGURATIONS_AT_ONCE: u16 = 64;
 const RESERVATIONS_AT_ONCE: u16 = 8;
 
 /// What controllers are made of.
@@ -121,9 +121,11 @@ impl Controllers {
     fn start_boot_resources(&mut self, parts: &Parts<'_>, client: &Client, feeds: &Feeds) {
         let (caches, metrics) = (feeds.caches(), parts.metrics);
         let (hosts, presenter) = (caches.hosts.clone(), parts.presenter.clone());
-        let configurations = hostbootconfiguration::Context::new(client.clone(), hosts.clone(), presenter);
+        let (keys, woken) = unbounded_channel();
+        let wakes = hostbootconfiguration::Wakes::new(feeds, keys.clone());
+        let configurations =
+            hostbootconfiguration::Context::new(client.clone(), hosts.clone(), presenter, keys);
         let configurations = Upkeep::new(configurations, metrics.clone());
-        let (wakes, woken) = hostbootconfiguration::Wakes::new(feeds);
         self.tasks.spawn(wakes.run(self.stop.clone()));
         let cache = caches.boot_configurations.clone();
         self.run(configurations, &caches, cache, woken, CONFIGURATIONS_AT_ONCE, parts.health);

@@ -390,6 +390,7 @@ fn is_of_boot_resources(trouble: &Trouble) -> bool {
     let awaited = [
         conditions::host::BOOT_CONFIGURATION_NOT_READY,
         conditions::host::BOOT_MAC_IN_USE,
+        conditions::host::BOOT_ADDRESS_IN_USE,
         conditions::host::BOOT_RESOURCES_NOT_WRITTEN,
     ];
     awaited.contains(&trouble.reason)

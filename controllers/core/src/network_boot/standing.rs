@@ -7,6 +7,7 @@ use beskar7_api::{
 };
 use jiff::Timestamp;
 
+use super::rivals::Shared;
 use crate::conditions::{Finding, Truth, set};
 
 /// What came of looking at what a HostBootConfiguration names.
@@ -20,6 +21,8 @@ pub enum Checked {
     ServerOff,
     /// What it asks for can't be booted.
     NotBootable(String),
+    /// They answer, and are read to be compared with their digests: which, and how far.
+    Comparing(String),
     /// An artifact does not answer, or is not what it should be.
     NotUsable(String),
 }
@@ -59,6 +62,9 @@ pub fn standing(
             let why = "There is no boot server: start the manager with --boot-url";
             (BootConfigurationState::Error, no(reasons::BOOT_SERVER_OFF, why.to_owned()), Found::default())
         }
+        Checked::Comparing(what) => {
+            (BootConfigurationState::Pending, no(reasons::COMPARING_ARTIFACTS, what), Found::default())
+        }
         Checked::NotBootable(why) => {
             (BootConfigurationState::Error, no(reasons::NOT_BOOTABLE, why), Found::default())
         }
@@ -75,24 +81,32 @@ pub fn standing(
     status
 }
 
-/// What is said of a reservation: whether its host is there, and whether another one, which is older, has its address.
-/// What was seen of the host on the wire stays.
+/// What is said of a reservation: whether its host is there, and whether another one, which is older, has one of its
+/// addresses. What was seen of the host on the wire stays.
 #[must_use]
 pub fn reservation_standing(
     object: &DHCPReservation,
     host_exists: bool,
-    older: Option<&str>,
+    older: Option<(Shared, &str)>,
     now: Timestamp,
 ) -> DHCPReservationStatus {
     let mut status = object.status.clone().unwrap_or_default();
     let generation = object.metadata.generation;
     let finding = match (host_exists, older) {
-        (_, Some(older)) => Finding {
+        (_, Some((Shared::Mac, older))) => Finding {
             truth: Truth::False,
             reason: reservation::MAC_IN_USE,
             message: format!(
                 "{} is reserved by {older} as well, which is older and is answered: correct one of the two",
                 object.spec.host_mac
+            ),
+        },
+        (_, Some((Shared::Address, older))) => Finding {
+            truth: Truth::False,
+            reason: reservation::ADDRESS_IN_USE,
+            message: format!(
+                "{} is given by {older} as well, which is older: this one's host gets no address. Correct one of the two",
+                object.spec.ip_address.as_deref().unwrap_or_default()
             ),
         },
         (false, None) => Finding {
@@ -134,6 +148,7 @@ mod tests {
             ),
             (Checked::NotHeld, BootConfigurationState::Pending, "HostNotHeld", 0),
             (Checked::ServerOff, BootConfigurationState::Error, "BootServerOff", 0),
+            (Checked::Comparing("x".into()), BootConfigurationState::Pending, "ComparingArtifacts", 0),
             (Checked::NotBootable("x".into()), BootConfigurationState::Error, "NotBootable", 0),
             (Checked::NotUsable("x".into()), BootConfigurationState::Error, "ArtifactNotUsable", 0),
         ] {
@@ -152,14 +167,20 @@ mod tests {
         let reservation: DHCPReservation = serde_json::from_value(json!({
             "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "DHCPReservation",
             "metadata": {"name": "h"}, "status": {"lastArchitecture": "x64"},
-            "spec": {"hostRef": {"name": "h"}, "hostMAC": "52:54:00:00:00:01"},
+            "spec": {"hostRef": {"name": "h"}, "hostMAC": "52:54:00:00:00:01", "ipAddress": "10.0.0.7", "prefix": 24},
         }))
         .unwrap();
-        for (exists, older, reason) in
-            [(true, None, "Reserved"), (false, None, "HostNotFound"), (true, Some("metal/a"), "MACInUse")]
-        {
+        for (exists, older, reason, says) in [
+            (true, None, "Reserved", ""),
+            (false, None, "HostNotFound", "There is no PhysicalHost h"),
+            (true, Some((Shared::Mac, "metal/a")), "MACInUse", "52:54:00:00:00:01 is reserved by metal/a"),
+            (false, Some((Shared::Mac, "metal/a")), "MACInUse", "52:54:00:00:00:01 is reserved by metal/a"),
+            (true, Some((Shared::Address, "metal/a")), "AddressInUse", "10.0.0.7 is given by metal/a"),
+        ] {
             let status = reservation_standing(&reservation, exists, older, at(1));
-            assert_eq!(status.conditions[0].reason, reason);
+            let condition = &status.conditions[0];
+            assert_eq!(condition.reason, reason);
+            assert!(condition.message.starts_with(says), "{}", condition.message);
             assert_eq!(status.last_architecture.as_deref(), Some("x64"), "what was seen stays");
         }
     }
