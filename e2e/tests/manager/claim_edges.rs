@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use anyhow::{Context, Result, ensure};
-use beskar7_api::{HostClaim, HostClaimSpec, HostState, PhysicalHost, annotations};
+use beskar7_api::{HostClaim, HostClaimSpec, HostDeployPolicy, HostState, PhysicalHost, annotations};
 use beskar7_e2e::wait;
 use beskar7_redfish_sim::faults::{Armed, Fault};
 use k8s_openapi::api::core::v1::Namespace;
@@ -96,7 +96,14 @@ async fn a_claim_whose_host_is_gone_or_stolen_takes_another_one_unless_it_was_in
         json!({"spec": {"claimID": "0123456789abcdef0123456789abcdef",
             "consumerRef": {"kind": "HostClaim", "namespace": "elsewhere", "name": whose, "uid": "1"}}})
     };
+    // While no other one is open to it, it says so; the policy comes back below.
+    let policies: Api<HostDeployPolicy> = Api::namespaced(place.client().clone(), place.namespace());
+    policies.delete("policy", &DeleteParams::default()).await?;
+    tenant.until_told("idle", "Association", "True", "NotAuthorized").await?;
     place.hosts().patch(&second, &PatchParams::default(), &Patch::Merge(steal("thief"))).await?;
+    let why = tenant.until_told("idle", "Association", "False", "NotAuthorized").await?;
+    ensure!(why.contains("No HostDeployPolicy in namespace edges-stolen"), "{why}");
+    open(&place).await?;
     let moved = |claim: &HostClaim| host_of(claim).is_some_and(|now| now != first && now != second);
     let third = host_of(&tenant.until("idle", "on the last host", moved).await?).context("no host")?;
 

@@ -99,15 +99,17 @@ async fn a_policy_counts_its_hosts_and_those_that_are_held_under_it() -> Result<
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_policy_that_takes_back_takes_from_a_claim_that_is_paused_too() -> Result<()> {
-    let place = Place::take("policies-revoke", Ipv4Addr::new(127, 75, 1, 1), 2, |_| json!({})).await?;
+async fn a_policy_that_takes_back_takes_from_a_claim_that_is_paused_or_moved_too() -> Result<()> {
+    const HOSTS: usize = 3;
+    let place = Place::take("policies-revoke", Ipv4Addr::new(127, 75, 1, 1), HOSTS, |_| json!({})).await?;
     let tenant = Tenant::make(place.client(), "policies-revoke-tenant").await?;
-    for number in 0..2 {
+    for number in 0..HOSTS {
         place.until_state(number, HostState::Available).await?;
     }
-    let releasing = json!({"hostclaimNamespaces": {}, "onRevoke": "Release"});
+    let everybody = json!({"nameMatches": ".*"});
+    let releasing = json!({"hostclaimNamespaces": everybody, "onRevoke": "Release"});
     open_to(place.client(), place.namespace(), &releasing).await?;
-    let claims = ["active", "paused"];
+    let claims = ["active", "paused", "moved"];
     let is_kept_here = |claim: &HostClaim| claim.annotations().contains_key(annotations::BLOCK_MOVE);
     for claim in claims {
         tenant.claim(claim, &json!({"hostSelector": {"inNamespace": place.namespace()}})).await?;
@@ -116,10 +118,22 @@ async fn a_policy_that_takes_back_takes_from_a_claim_that_is_paused_too() -> Res
     }
     tenant.patch("paused", &json!({"metadata": {"annotations": {annotations::PAUSED: ""}}})).await?;
     tenant.until_told("paused", "Paused", "True", "Paused").await?;
+    tenant.patch("moved", &json!({"metadata": {"annotations": {annotations::DELETE_FOR_MOVE: ""}}})).await?;
+
+    // What is demanded behind their claims is written onto their hosts all the same.
+    let demanding =
+        json!({"hostclaimNamespaces": everybody, "onRevoke": "Release", "minimumCleaning": "Metadata"});
+    open_to(place.client(), place.namespace(), &demanding).await?;
+    for number in 0..HOSTS {
+        let demanded = |host: &PhysicalHost| {
+            host.annotations().get(annotations::CLEANING).is_some_and(|word| word == "Metadata")
+        };
+        place.until_host(number, "to be cleaned", demanded).await?;
+    }
 
     let closed = json!({"hostclaimNamespaces": {"names": ["somebody-else"]}, "onRevoke": "Release"});
     open_to(place.client(), place.namespace(), &closed).await?;
-    for number in 0..2 {
+    for number in 0..HOSTS {
         let is_free = |host: &PhysicalHost| {
             let nobodys = host.spec.consumer_ref.is_none() && host.spec.claim_id.is_none();
             nobodys && state_of(host) == Some(HostState::Available)
@@ -133,12 +147,14 @@ async fn a_policy_that_takes_back_takes_from_a_claim_that_is_paused_too() -> Res
         tenant.until(claim, "without a host", forgotten).await?;
     }
 
-    // Who is paused takes no other one.
+    // Who is paused or moved takes no other one.
     tenant.until_told("paused", "Paused", "True", "Paused").await?;
     open_to(place.client(), place.namespace(), &releasing).await?;
     tenant.until_told("active", "Association", "True", "HostAssociated").await?;
-    let paused = tenant.claims().get("paused").await?;
-    ensure!(!paused.annotations().contains_key(annotations::CLAIM), "{:?}", paused.metadata);
+    for claim in ["paused", "moved"] {
+        let claim = tenant.claims().get(claim).await?;
+        ensure!(!claim.annotations().contains_key(annotations::CLAIM), "{:?}", claim.metadata);
+    }
     tenant.patch("paused", &json!({"metadata": {"annotations": {annotations::PAUSED: null}}})).await?;
     tenant.until_told("paused", "Association", "True", "HostAssociated").await?;
     place.leave().await

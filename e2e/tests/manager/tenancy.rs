@@ -9,6 +9,7 @@ use beskar7_e2e::wait;
 use beskar7_e2e::workload::Installer;
 use beskar7_e2e::workload::cloud_init::{self, Given};
 use k8s_openapi::api::core::v1::Secret;
+use kube::api::DeleteParams;
 use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
 
@@ -18,6 +19,7 @@ use super::site::{FLAGS, Site, name};
 use super::tenant::{Tenant, bind_pool_role, nothing_of_others, open_to, powered};
 
 const USER_DATA: &str = "#cloud-config\npassword: my-secret-word-4711\n";
+const NETWORK: &str = "version: 2\nethernets: {mine: {dhcp4: true}}\n";
 const SECRET_WORD: &str = "my-secret-word-4711";
 
 fn beside_hosts(site: &Site) -> Api<Secret> {
@@ -121,18 +123,24 @@ async fn multi_tenancy_with_hostclaim_step_by_step() -> Result<()> {
     until_copied(&site, &meta_data, "metaData", "rack: blue\nlocal-hostname: mine\n").await?;
     // A Secret of that name that somebody else made is never touched.
     make_secret(&site.client, &network_data, &json!({"networkData": "theirs"})).await?;
-    tenant.keep("my-network", "value", "version: 2\n").await?;
+    tenant.keep("my-network", "value", NETWORK).await?;
     tenant.patch(claim, &json!({"spec": {"networkData": {"name": "my-network"}}})).await?;
     let why = tenant.until_told(claim, "Synchronization", "False", "SecretNotCopied").await?;
     ensure!(why.contains("not made for a claim"), "{why}");
     tenant.patch(claim, &json!({"spec": {"networkData": null}})).await?;
     tenant.until_told(claim, "Synchronization", "True", "ConfigurationSynced").await?;
     ensure!(text(&beside_hosts(&site).get(&network_data).await?, "networkData") == "theirs");
+    // Once it is out of the way, the tenant's is copied.
+    beside_hosts(&site).delete(&network_data, &DeleteParams::default()).await?;
+    tenant.patch(claim, &json!({"spec": {"networkData": {"name": "my-network"}}})).await?;
+    until_copied(&site, &network_data, "networkData", NETWORK).await?;
+    tenant.until_told(claim, "Synchronization", "True", "ConfigurationSynced").await?;
 
     // The provisioning is launched when online is true.
     tenant.patch(claim, &json!({"spec": {"online": true}})).await?;
-    let Given { user_data: read, meta_data: told } = boots(&site).await?;
+    let Given { user_data: read, meta_data: told, network_config: network } = boots(&site).await?;
     ensure!(read == USER_DATA, "{read}");
+    ensure!(network.as_deref() == Some(NETWORK), "{network:?}");
     ensure!(told.contains("rack: \"blue\"") && told.contains("local-hostname: \"mine\""), "{told}");
     tenant.until_told(claim, "Provisioned", "True", "provisioned").await?;
     tenant.until_told(claim, "Ready", "True", "InfoReported").await?;
@@ -175,13 +183,16 @@ async fn multi_tenancy_with_hostclaim_step_by_step() -> Result<()> {
     ensure!(free.spec.consumer_ref.is_none() && free.spec.online.is_none(), "{:?}", free.spec);
     until_removed(&site, &user_data).await?;
     until_removed(&site, &meta_data).await?;
-    ensure!(text(&beside_hosts(&site).get(&network_data).await?, "networkData") == "theirs");
+    until_removed(&site, &network_data).await?;
     ensure!(!logged(&site.manager)?.contains(SECRET_WORD), "the configuration is in the log");
 
     // It is available for another claim.
+    make_secret(&site.client, &network_data, &json!({"networkData": "theirs"})).await?;
     tenant.claim("next", &json!({"hostRef": {"name": name(0), "namespace": HOSTS}})).await?;
     tenant.until_told("next", "Association", "True", "HostAssociated").await?;
     tenant.delete("next").await?;
+    let theirs = beside_hosts(&site).get(&network_data).await?;
+    ensure!(text(&theirs, "networkData") == "theirs", "what somebody else made stays");
     site.close().await
 }
 
@@ -242,7 +253,7 @@ async fn a_host_goes_to_another_tenant_only_after_the_cleaning_that_its_policy_d
     let claim_id = host.spec.claim_id.context("no claim")?;
 
     next.claim("mine", &running).await?;
-    first.claims().delete("mine", &kube::api::DeleteParams::default()).await?;
+    first.claims().delete("mine", &DeleteParams::default()).await?;
     let back = place.until_told(0, "HostProvisioned", "False", "CleaningNotPossible").await?;
     let message = condition(&back, "HostProvisioned").map(|told| told.message.clone()).unwrap_or_default();
     ensure!(message.contains(&claim_id) && message.contains("HostDeployPolicy policy"), "{message}");
