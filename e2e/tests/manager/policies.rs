@@ -106,7 +106,8 @@ async fn a_policy_that_takes_back_takes_from_a_claim_that_is_paused_or_moved_too
     for number in 0..HOSTS {
         place.until_state(number, HostState::Available).await?;
     }
-    let releasing = json!({"hostclaimNamespaces": {}, "onRevoke": "Release"});
+    let everybody = json!({"nameMatches": ".*"});
+    let releasing = json!({"hostclaimNamespaces": everybody, "onRevoke": "Release"});
     open_to(place.client(), place.namespace(), &releasing).await?;
     let claims = ["active", "paused", "moved"];
     let is_kept_here = |claim: &HostClaim| claim.annotations().contains_key(annotations::BLOCK_MOVE);
@@ -120,7 +121,8 @@ async fn a_policy_that_takes_back_takes_from_a_claim_that_is_paused_or_moved_too
     tenant.patch("moved", &json!({"metadata": {"annotations": {annotations::DELETE_FOR_MOVE: ""}}})).await?;
 
     // What is demanded behind their claims is written onto their hosts all the same.
-    let demanding = json!({"hostclaimNamespaces": {}, "onRevoke": "Release", "minimumCleaning": "Metadata"});
+    let demanding =
+        json!({"hostclaimNamespaces": everybody, "onRevoke": "Release", "minimumCleaning": "Metadata"});
     open_to(place.client(), place.namespace(), &demanding).await?;
     for number in 0..HOSTS {
         let demanded = |host: &PhysicalHost| {
