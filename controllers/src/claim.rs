@@ -19,10 +19,11 @@ mod writes;
 
 pub(crate) use self::error::write;
 pub(crate) use self::{
-    claimant::{Claimant, consumer, held_by, id, intended_host, intent},
+    claimant::{Claimant, consumer, held_by, intended_host, intent},
     report::report,
     turn::{
-        Claiming, Looked, Rest, Turn, demand_all_the_same, left_alone, patience_left, renew, revoke, steps,
+        Claiming, Looked, Rest, Turn, after_lost_race, leave_alone, left_alone, patience_left, renew, revoke,
+        steps,
     },
     view::{Found, View},
     wakes::saw,

@@ -3,18 +3,13 @@
 //! Order at start: health server, API server and permissions, metrics and boot server, election, controllers.
 //! Order at the end: controllers, then the Lease (only when nothing writes any more), then the servers.
 
+mod boot;
 mod controllers;
 mod signals;
 
 use std::path::PathBuf;
 
-use beskar7_boot::{
-    dhcp::{self, BindError},
-    open_files::{self, Shares},
-    server::{Certificate, CertificateError},
-    tftp::{self, Files, Ports},
-    upstream::{CacheSettings, UpstreamError, UpstreamSettings, Upstreams},
-};
+use beskar7_boot::{dhcp::BindError, open_files, server::CertificateError, upstream::UpstreamError};
 use tokio::{
     sync::watch,
     task::{JoinHandle, JoinSet},
@@ -26,16 +21,15 @@ use self::{
     signals::Signals,
 };
 use crate::{
-    boot_server::{self, KeyError, Presenter, Sockets},
+    boot_server::{KeyError, Presenter},
     caches::Feeds,
     clock,
     connection::{self, Connection, ConnectionError, Identity, IdentityError},
     diagnostics::{self, Guard, Health, Metrics, Pulse, ServerError, Servers},
     exit::Exit,
     leader::{Elector, Ended, Gate, LEASE_NAME, LeaseRegister, Times, elector::Reports},
-    options::{DhcpMode, Options},
+    options::Options,
     preflight::{self, PreflightError},
-    tell::Recorder,
 };
 
 /// What readiness waits for.
@@ -159,10 +153,10 @@ impl Manager<'_> {
         let mut feeds = Feeds::new(&plain, options);
         feeds.start(&mut watching, &stop_watching);
         self.wait_for_caches(&feeds, &mut watching, &stop_watching);
-        let (stop_boot, mut boot) = (CancellationToken::new(), None);
-        let presenter = presenter(options, &plain, own_namespace.as_deref()).await?;
+        let (stop_boot, mut boot_server) = (CancellationToken::new(), None);
+        let presenter = boot::presenter(options, &plain, own_namespace.as_deref()).await?;
         if let Some(presenter) = &presenter {
-            boot = boot_server(&self.parts(None), &plain, presenter, &feeds, &stop_boot)?;
+            boot_server = boot::start(&self.parts(None), &plain, presenter, &feeds, &stop_boot)?;
         }
         if options.boot.boot_only {
             tracing::info!("serving machines that boot, and nothing else (--boot-only)");
@@ -170,10 +164,10 @@ impl Manager<'_> {
                 () = signals.first() => Ok(Exit::Stopped),
                 Some(_) = watching.join_next() => Err(RunError::ControllerEnded),
                 error = self.servers.failure() => Err(error.into()),
-                error = failed(&mut boot) => Err(error),
+                error = boot::failed(&mut boot_server) => Err(error),
             };
             stop_watching.cancel();
-            end(boot, &stop_boot).await;
+            boot::end(boot_server, &stop_boot).await;
             return exit;
         }
         let gate = if options.leader.leader_elect { Gate::closed() } else { Gate::always_open() };
@@ -192,13 +186,13 @@ impl Manager<'_> {
                     () = controllers.ended() => Err(RunError::ControllerEnded),
                     Some(_) = watching.join_next() => Err(RunError::ControllerEnded),
                     error = self.servers.failure() => Err(error.into()),
-                    error = failed(&mut boot) => Err(error),
+                    error = boot::failed(&mut boot_server) => Err(error),
                 }
             }
             ended = election.ended() => ended,
             Some(_) = watching.join_next() => Err(RunError::ControllerEnded),
             error = self.servers.failure() => Err(error.into()),
-            error = failed(&mut boot) => Err(error),
+            error = boot::failed(&mut boot_server) => Err(error),
         };
         match exit {
             Ok(Exit::Stopped) => {
@@ -206,7 +200,7 @@ impl Manager<'_> {
                 let idle = controllers.stop(options.controllers.shutdown_timeout).await;
                 election.stop(idle).await;
                 stop_watching.cancel();
-                end(boot, &stop_boot).await;
+                boot::end(boot_server, &stop_boot).await;
                 tracing::info!("stopped");
                 Ok(Exit::Stopped)
             }
@@ -305,151 +299,6 @@ impl Election {
                 "the Lease is not released, because some work has not finished; it runs out by itself"
             );
         }
-    }
-}
-
-type BootServer = Option<JoinHandle<std::io::Result<()>>>;
-
-/// What the boot server presents, where it is on.
-async fn presenter(
-    options: &Options,
-    client: &kube::Client,
-    namespace: Option<&str>,
-) -> Result<Option<Presenter>, RunError> {
-    let (Some(url), Some(namespace)) = (options.boot_url(), namespace) else {
-        tracing::info!("boot server off: no --boot-url");
-        return Ok(None);
-    };
-    let boot = &options.boot;
-    let extra_ca = match options.artifact_ca_file() {
-        Some(path) => {
-            Some(std::fs::read(path).map_err(|source| RunError::ArtifactCa(path.to_owned(), source))?)
-        }
-        None => None,
-    };
-    let cache = options.artifact_cache_dir().map(|directory| CacheSettings {
-        directory: directory.to_owned(),
-        limit: boot.artifact_cache_gib.saturating_mul(1 << 30),
-    });
-    let settings = UpstreamSettings {
-        allow_loopback: boot.artifact_allow_loopback,
-        hosts: boot.artifact_hosts.iter().flatten().cloned().collect(),
-        extra_ca,
-        cache,
-        ..UpstreamSettings::default()
-    };
-    let upstreams = Upstreams::new(&settings)?;
-    let key = boot_server::key(client, namespace).await?;
-    Ok(Some(Presenter::new(url, key, upstreams, options.agent())))
-}
-
-fn boot_server(
-    parts: &Parts<'_>,
-    client: &kube::Client,
-    presenter: &Presenter,
-    feeds: &Feeds,
-    stop: &CancellationToken,
-) -> Result<BootServer, RunError> {
-    let options = parts.options;
-    let Some(http) = diagnostics::bind("boot-bind-address", options.boot.boot_bind_address)? else {
-        return Ok(None);
-    };
-    let certificate = match options.boot_certificate() {
-        Some((certificate, key)) => Some(Certificate::load(certificate, key)?),
-        None => None,
-    };
-    if let Ok(address) = http.local_addr() {
-        tracing::info!(url = options.boot_url(), %address, tls = certificate.is_some(), "boot server on");
-    }
-    warn_if_short_of_files();
-    let loaders = match options.ipxe_dir() {
-        Some(path) => Files::load(path).map_err(|source| RunError::Loaders(path.to_owned(), source))?,
-        None => Files::default(),
-    };
-    let parts = boot_server::Parts {
-        client: client.clone(),
-        recorder: Recorder::new(client.clone(), LEASE_NAME, parts.identity.as_str()),
-        metrics: parts.metrics.clone(),
-        configuration_timeout: options.boot.configuration_timeout,
-        certificate,
-        sockets: Sockets { http, dhcp: dhcp_sockets(options, presenter)?, tftp: tftp_socket(options)? },
-        loaders,
-        discovering: options.discovering(),
-    };
-    Ok(Some(boot_server::start(parts, presenter.clone(), feeds, stop)))
-}
-
-fn warn_if_short_of_files() {
-    let limit = open_files::limit();
-    let shares = Shares::of(limit);
-    if shares.are_short() {
-        let Shares { connections, transfers, images } = shares;
-        tracing::warn!(
-            limit,
-            connections,
-            transfers,
-            images,
-            "few files may be open at once, and so many machines are served and images kept at most: raise the hard limit \
-             (nofile) of this container's runtime or of this service"
-        );
-    }
-}
-
-fn dhcp_sockets(
-    options: &Options,
-    presenter: &Presenter,
-) -> Result<Option<(dhcp::Sockets, dhcp::Settings)>, RunError> {
-    let mode = match options.boot.dhcp {
-        DhcpMode::Off => return Ok(None),
-        DhcpMode::Proxy => dhcp::Mode::Proxy,
-        DhcpMode::Reservations => dhcp::Mode::Reservations,
-    };
-    let settings = dhcp::Settings {
-        mode,
-        interfaces: options.dhcp_interfaces(),
-        binaries: presenter.links.loaders(),
-        advertise: options.dhcp_advertised(),
-        networks: options.dhcp_networks(),
-        ..dhcp::Settings::default()
-    };
-    let sockets = dhcp::bind(&settings)?;
-    tracing::info!(?mode, interfaces = ?settings.interfaces, networks = ?settings.networks, "DHCP on");
-    if options.needs_https_loaders() {
-        tracing::warn!(
-            "--boot-url is https: iPXE, in cards and in --ipxe-dir, fetches its script only if it was built with HTTPS \
-             (DOWNLOAD_PROTO_HTTPS) and trusts the CA of the boot server (TRUST). Programs of distributions often do \
-             not: build your own, or give these machines an http URL"
-        );
-    }
-    Ok(Some((sockets, settings)))
-}
-
-fn tftp_socket(options: &Options) -> Result<Option<(tftp::Socket, Ports)>, RunError> {
-    let Some(address) = options.tftp_address() else { return Ok(None) };
-    let ports = if options.boot.tftp_single_port { Ports::Single } else { Ports::Each };
-    let socket = tftp::bind(address)?;
-    tracing::info!(%address, ?ports, "TFTP on");
-    Ok(Some((socket, ports)))
-}
-
-/// Ends the boot server.
-async fn end(boot: BootServer, stop: &CancellationToken) {
-    stop.cancel();
-    if let Some(boot) = boot.filter(|boot| !boot.is_finished()) {
-        // It was told to end; how it ends changes nothing any more.
-        let _ended = boot.await;
-    }
-}
-
-/// Why the boot server ended; pending as long as it runs, or is off.
-async fn failed(boot: &mut BootServer) -> RunError {
-    match boot {
-        Some(task) => match task.await {
-            Ok(Ok(())) => RunError::Boot(std::io::Error::other("it was not told to")),
-            Ok(Err(error)) => RunError::Boot(error),
-            Err(panic) => RunError::Boot(std::io::Error::other(panic)),
-        },
-        None => std::future::pending().await,
     }
 }
 

@@ -5,6 +5,7 @@ use std::{net::Ipv4Addr, sync::Mutex};
 use tokio::net::UdpSocket;
 
 use super::*;
+use crate::open_files::raise_limit;
 
 /// What became of requests, in words.
 #[derive(Default)]
@@ -242,6 +243,8 @@ async fn with_one_port_a_request_that_comes_twice_is_one_until_it_was_answered()
 
 #[tokio::test]
 async fn who_asks_for_everything_and_reads_nothing_keeps_nobody_else_waiting() {
+    // How many there may be goes by the limit of the process, which another test raises.
+    raise_limit();
     for ports in [Ports::Each, Ports::Single] {
         let served = Served::start(ports, &[("file", 600)]).await;
         let mut flood = Vec::new();

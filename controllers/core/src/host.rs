@@ -1,5 +1,6 @@
 //! What follows for a PhysicalHost: where it stands, what is to be done with its machine, what is said of it.
 
+pub mod awaiting;
 pub mod belongings;
 pub mod boot_parameters;
 pub mod cleaning;
@@ -19,6 +20,7 @@ pub mod restart;
 pub(crate) mod samples;
 mod standing;
 mod trouble;
+pub mod wanted;
 
 pub use self::decide::{
     Decision, Emptied, Failure, Observed, Pace, Requeue, decide, decide_paused, left_alone, may_be_asked,

@@ -15,7 +15,7 @@ use kube::{Client, ResourceExt as _, runtime::controller::Action};
 use super::{KIND, NAME, around::Around, look::Look, node::Sighting};
 use crate::{
     caches::Caches,
-    claim::{self, ClaimError, Claiming as _, Claims, ConsumerId, Looked, Rest, View, id, intended_host},
+    claim::{self, ClaimError, Claiming as _, Claims, ConsumerId, Looked, Rest, View, intended_host},
     clock::now,
     controller::Reconciler,
     diagnostics::Metrics,
@@ -27,8 +27,6 @@ use crate::{
 
 /// No look may take longer: it is a handful of requests to the API server.
 const LIMIT: Duration = Duration::from_secs(120);
-/// A lost race is looked at again soon, should the watch not wake us before.
-const AFTER_LOST_RACE: Duration = Duration::from_secs(1);
 /// The longest pause between two looks at something that is not watched.
 const UNWATCHED: Duration = Duration::from_secs(60);
 
@@ -88,7 +86,12 @@ impl Context {
         let open = self.caches.tenancy.open_to(&machine.namespace().unwrap_or_default());
         let look = Look { context: self, around: &around, open };
         if let Some(mark) = claim::left_alone(&look, machine.as_ref()) {
-            return self.leave_alone(&look, machine, &mark).await;
+            let action = claim::leave_alone(&look, machine.clone()).await?;
+            return match mark {
+                // clusterctl deletes it here.
+                Mark::Moved => Ok(action),
+                Mark::Paused(why) => self.say(&machine, &Course::Paused(&why), (None, None), action).await,
+            };
         }
         match claim::steps(&look, machine).await? {
             Looked::Rest(view, rest) => {
@@ -97,25 +100,7 @@ impl Context {
                 self.rest(&view, &rest, &around, tolerated).await
             }
             Looked::Quiet => Ok(Action::await_change()),
-            Looked::Busy => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
-        }
-    }
-
-    async fn leave_alone(
-        &self,
-        look: &Look<'_>,
-        machine: Arc<Beskar7Machine>,
-        mark: &Mark,
-    ) -> Result<Action, ClaimError> {
-        self.claims.register.stops_waiting(&id(machine.as_ref()));
-        let action = match claim::demand_all_the_same(look, machine.clone()).await? {
-            true => Action::await_change(),
-            false => Action::requeue(spread(AFTER_LOST_RACE)),
-        };
-        match mark {
-            // clusterctl deletes it here.
-            Mark::Moved => Ok(action),
-            Mark::Paused(why) => self.say(&machine, &Course::Paused(why), (None, None), action).await,
+            Looked::Busy => Ok(claim::after_lost_race()),
         }
     }
 
@@ -173,7 +158,7 @@ impl Context {
         let to = (&self.client, &self.recorder);
         match claim::report(to, machine, status, &status.phase, events).await? {
             true => Ok(action),
-            false => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
+            false => Ok(claim::after_lost_race()),
         }
     }
 

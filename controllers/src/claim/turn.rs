@@ -12,7 +12,7 @@ use beskar7_core::{
     policy::{self, Tenure},
 };
 use jiff::Timestamp;
-use kube::Resource as _;
+use kube::{Resource as _, runtime::controller::Action};
 
 use super::{
     claimant::{Claimant, block, consumer, id, intended_host, intent},
@@ -21,10 +21,12 @@ use super::{
     view::{Found, View},
     writes::Binding,
 };
-use crate::{chance, watch::key, write::Written};
+use crate::{chance, retry::spread, watch::key, write::Written};
 
 /// As many steps as are made without giving others their turn.
 const MOST_STEPS: usize = 12;
+/// After a lost race the watch wakes us, as a rule sooner than this.
+const AFTER_LOST_RACE: Duration = Duration::from_secs(1);
 
 /// One look at one consumer: what only its kind knows.
 pub(crate) trait Claiming: Sync {
@@ -249,12 +251,23 @@ pub(crate) fn left_alone<L: Claiming>(look: &L, object: &L::Kind) -> Option<Mark
     claim::left_alone(mark, own, intent(object).as_ref(), known)
 }
 
+/// Leaves a consumer as it is, and says when to look at it again: it waits for no host any more.
+pub(crate) async fn leave_alone<L: Claiming>(look: &L, object: Arc<L::Kind>) -> Result<Action, ClaimError> {
+    look.claims().register.stops_waiting(&id(object.as_ref()));
+    match demand_all_the_same(look, object).await? {
+        true => Ok(Action::await_change()),
+        false => Ok(after_lost_race()),
+    }
+}
+
+/// When to look again after a lost race.
+pub(crate) fn after_lost_race() -> Action {
+    Action::requeue(spread(AFTER_LOST_RACE))
+}
+
 /// What is demanded behind a claim is written onto a host of another namespace also where its consumer is left as it is.
 /// Whether that is done: else somebody was faster.
-pub(crate) async fn demand_all_the_same<L: Claiming>(
-    look: &L,
-    object: Arc<L::Kind>,
-) -> Result<bool, ClaimError> {
+async fn demand_all_the_same<L: Claiming>(look: &L, object: Arc<L::Kind>) -> Result<bool, ClaimError> {
     let owed = |view: &View<L::Kind>| {
         let consumer = consumer(view.object.as_ref(), true);
         more_cleaning(look, view)

@@ -14,7 +14,7 @@ use kube::{Client, ResourceExt as _, api::ObjectMeta, runtime::controller::Actio
 use super::{KIND, NAME, look::Look};
 use crate::{
     caches::Caches,
-    claim::{self, ClaimError, Claiming as _, Claims, ConsumerId, Looked, Rest, View, id},
+    claim::{self, ClaimError, Claiming as _, Claims, ConsumerId, Looked, Rest, View},
     clock::now,
     controller::Reconciler,
     copies::Copies,
@@ -30,8 +30,6 @@ const LIMIT: Duration = Duration::from_secs(120);
 const SOURCES: Duration = Duration::from_secs(300);
 /// The same for one that is not there, or not as it should be.
 const MISSING_SOURCE: Duration = Duration::from_secs(15);
-/// A lost race is looked at again soon, should the watch not wake us before.
-const AFTER_LOST_RACE: Duration = Duration::from_secs(1);
 
 /// What every look needs.
 pub struct Context {
@@ -85,30 +83,17 @@ impl Context {
         let open = self.caches.tenancy.open_to(&claim.namespace().unwrap_or_default());
         let look = Look::new(self, open);
         if let Some(mark) = claim::left_alone(&look, &claim) {
-            return self.leave_alone(&look, claim, &mark).await;
+            let action = claim::leave_alone(&look, claim.clone()).await?;
+            return match mark {
+                // clusterctl deletes it here.
+                Mark::Moved => Ok(action),
+                Mark::Paused(why) => self.say(&claim, &Course::Paused(&why), action).await,
+            };
         }
         match claim::steps(&look, claim).await? {
             Looked::Rest(view, rest) => self.rest(&look, &view, &rest).await,
             Looked::Quiet => Ok(Action::await_change()),
-            Looked::Busy => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
-        }
-    }
-
-    async fn leave_alone(
-        &self,
-        look: &Look<'_>,
-        claim: Arc<HostClaim>,
-        mark: &Mark,
-    ) -> Result<Action, ClaimError> {
-        self.claims.register.stops_waiting(&id(claim.as_ref()));
-        let action = match claim::demand_all_the_same(look, claim.clone()).await? {
-            true => Action::await_change(),
-            false => Action::requeue(spread(AFTER_LOST_RACE)),
-        };
-        match mark {
-            // clusterctl deletes it here.
-            Mark::Moved => Ok(action),
-            Mark::Paused(why) => self.say(&claim, &Course::Paused(why), action).await,
+            Looked::Busy => Ok(claim::after_lost_race()),
         }
     }
 
@@ -159,7 +144,7 @@ impl Context {
         let to = (&self.client, &self.recorder);
         match claim::report(to, claim, status, &status.phase, events).await? {
             true => Ok(action),
-            false => Ok(Action::requeue(spread(AFTER_LOST_RACE))),
+            false => Ok(claim::after_lost_race()),
         }
     }
 

@@ -14,13 +14,15 @@ use beskar7_core::{
     delivery::{AgentBoot, Delivery},
     host::{
         Emptied,
+        awaiting::believable,
         cleaning::demand,
         contact::Trouble,
         errand::{Errand, Purpose},
         hold::{Booting, Hold, is_released},
         moving::must_block_first,
-        plan::{Farewell, Plan, Sight, Switch, Wanted, believable},
+        plan::{Farewell, Plan, Sight, Switch},
         restart::Mode,
+        wanted::Wanted,
     },
     hostclaim::Part,
 };

@@ -8,7 +8,7 @@ use beskar7_api::{PhysicalHost, boot::BootMethod, conditions::host as reasons, h
 use beskar7_boot::{delivery::ArtifactName, dhcp};
 use beskar7_core::{
     delivery::Way,
-    host::{boot_parameters::Parameters, contact::Trouble, plan::Wanted},
+    host::{boot_parameters::Parameters, contact::Trouble, wanted::Wanted},
     network_boot::{architecture, starts_by_itself},
 };
 

@@ -8,10 +8,10 @@ use beskar7_api::{
 };
 use beskar7_core::host::{
     self, Observed,
+    awaiting::may_lose_its_medium,
     connection::{SecretView, Secrets},
     contact::{Contact, Trouble},
     discovery::{AnotherMachine, is_discovered},
-    plan::may_lose_its_medium,
 };
 use beskar7_redfish::{Credentials, Error, MachineUuid, System, Trust};
 use k8s_openapi::api::core::v1::Secret;

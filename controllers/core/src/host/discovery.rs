@@ -16,12 +16,13 @@ use beskar7_machine_uuid::MachineUuid;
 use jiff::Timestamp;
 
 use super::{
+    awaiting::has_passed,
     contact::Trouble,
     errand::{Errand, Purpose, wants_inspection},
     hold::{Hold, annotation},
     installing::last_word,
     moving::BLOCKED,
-    plan::{Plan, has_passed},
+    plan::Plan,
 };
 use crate::agent::{Assignment, Said, Stage};
 use crate::conditions::{Finding, Truth};

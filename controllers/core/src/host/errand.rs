@@ -18,14 +18,16 @@ use beskar7_api::{
 use jiff::Timestamp;
 
 use super::{
+    awaiting::MOST_TRIES,
     boot_parameters::parameters,
     cleaning::{Demand, demand},
     contact::Trouble,
     hold::{Booting, Hold, annotation, is_released},
     installing::{await_agent, last_word},
     left_alone,
-    plan::{MOST_TRIES, Means, Plan, Seen, Switch, Wanted},
+    plan::{Means, Plan, Seen, Switch},
     trouble,
+    wanted::Wanted,
 };
 use crate::{
     agent::{Assignment, Said, Stage, Work},

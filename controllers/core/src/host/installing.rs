@@ -9,10 +9,12 @@ use beskar7_api::{PhysicalHost, conditions::host as reasons, physical_host::Powe
 use jiff::Timestamp;
 
 use super::{
+    awaiting::{MOST_TRIES, has_passed, lost_too_often},
     contact::Trouble,
     heard::{Heard, Word},
     hold::{Booting, Evidence},
-    plan::{MOST_TRIES, Means, Plan, Seen, Sight, begin, has_passed, lost_too_often},
+    plan::{Means, Plan, Seen, Sight},
+    wanted::begin,
 };
 use crate::{
     agent::{Assignment, Said, Stage, Work},

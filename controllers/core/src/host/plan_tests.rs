@@ -1,9 +1,19 @@
 //! Tables over the plan for a machine.
 
-use beskar7_api::annotations::{BOOTING, HEARD, PROVISIONED, RELEASE, RESTART, RESTARTED};
+use beskar7_api::{
+    annotations::{BOOTING, HEARD, PROVISIONED, RELEASE, RESTART, RESTARTED},
+    boot::{BootMethod, BootMode},
+};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::{
+    delivery::AgentBoot,
+    host::{
+        awaiting::{believable, may_lose_its_medium},
+        boot_parameters::Parameters,
+    },
+};
 
 const PATIENCE: Duration = Duration::from_secs(600);
 const ISO: &str = "http://images/node.iso";
