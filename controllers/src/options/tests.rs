@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::boot_server::Discovering;
 
 fn read(arguments: &[&str]) -> Result<Options, String> {
     let all = std::iter::once("manager").chain(arguments.iter().copied()).map(OsString::from);
