@@ -237,6 +237,11 @@ mod mutants {
     }
 
     #[test]
+    fn taking_what_is_emptied_for_its_holder_for_clean() {
+        find(RENEWING, Mutant::CleanForHolder);
+    }
+
+    #[test]
     fn clearing_the_claim_before_the_machine_is_clean() {
         find(ONE_HOST, Mutant::ClearsBeforeClean);
     }

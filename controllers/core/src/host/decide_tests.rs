@@ -5,7 +5,7 @@ use beskar7_api::conditions::host::{
 };
 use beskar7_api::{
     HostState,
-    annotations::{BOOTING, ERRAND, INSPECTED, PROVISIONED, RELEASE},
+    annotations::{BOOTING, CLEANING, ERRAND, INSPECTED, PROVISIONED, RELEASE},
     boot::BootParameterMechanism,
     hardware::Architecture,
     physical_host::PowerState,
@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::{
     super::{
+        cleaning::demand,
         connection::SecretView::{Absent, Unreadable},
         hold::Evidence,
         samples::{
@@ -365,11 +366,17 @@ fn who_takes_a_new_claim_gets_the_machine_cleaned_and_what_it_wants_booted() {
             (None, &Plan::HandOver),
             "nobody loses a claim"
         );
+        assert_eq!(clean.status.state, Some(HostState::Claimed), "clean for its holder is not clean for others");
         let mut handed_over = cleaning.clone();
         handed_over.status = Some(clean.status);
         let crashed = decide(&handed_over, &answered(PowerState::Off), PACE, at(3));
         assert_eq!((crashed.plan, crashed.status.claim_id.as_deref()), (Plan::Deprovision, Some("old")));
         handed_over.metadata.annotations = None;
+        let mut released = with_annotations(handed_over.clone(), &[(RELEASE, "c"), (CLEANING, "Full")]);
+        released.spec.consumer_ref = None;
+        let leaving = decide(&released, &answered(PowerState::Off), PACE, at(3));
+        assert_eq!(leaving.plan, Plan::Deprovision, "released before anything was done for the new claim");
+        assert!(demand(&released, Delivery::Off).is_some(), "what the old claim left on its disks is wiped");
         let begun = decide(&handed_over, &answered(PowerState::Off), PACE, at(3));
         assert_eq!((begun.status.state, begun.status.claim_id.as_deref()), (Some(next), Some("c")));
         match image.is_null() {

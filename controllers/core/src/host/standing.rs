@@ -3,11 +3,11 @@
 use beskar7_api::{HostState, PhysicalHost, PhysicalHostStatus, annotations, conditions::host as reasons};
 
 use super::contact::{Contact, Trouble};
-use super::decide::Observed;
+use super::decide::{Emptied, Observed};
 use super::discovery::{is_candidate, is_identified, is_inspecting, known_of};
 use super::errand::{Errand, Purpose};
 use super::heard::{Heard, Word};
-use super::hold::{Booting, Evidence, Hold, Progress, consumer_is_missing};
+use super::hold::{Booting, Evidence, Hold, Progress, consumer_is_missing, is_released};
 use super::plan::{Plan, Sight};
 use crate::agent::{Assignment, Said, Work};
 use crate::claim::Kept;
@@ -61,6 +61,11 @@ fn state(
             Progress::Booting(_) => HostState::Provisioning,
             Progress::Seen => HostState::Provisioned,
         }),
+        // Emptied for the one who has it already, who wants something else on it: its disks were not wiped. Released now, it
+        // must not look like one that is clean for others.
+        Hold::Leaving if observed.emptied == Some(Emptied::Clean) && !is_released(host) => {
+            Some(HostState::Claimed)
+        }
         Hold::Leaving | Hold::Cleaned => Some(HostState::Deprovisioning),
         // Nothing is certain of how far it came: what was said before stays.
         Hold::Kept(_) | Hold::OnHold => status.state.or(Some(HostState::Claimed)),

@@ -161,8 +161,11 @@ impl World {
             Custody::Free => self.hosts[at].state = Some(State::Available),
             Custody::MayGo => self.hosts[at] = Host::gone(),
             Custody::Accept => self.accept(at),
-            Custody::Deprovision => self.deprovision(at),
+            Custody::Deprovision => self.deprovision(mutant, at),
             Custody::ClearClaim => {
+                if self.hosts[at].written {
+                    self.wrong = Some("a host was given back with what somebody left on its disks");
+                }
                 let host = &mut self.hosts[at];
                 host.fence = host.claim;
                 host.claim = None;
@@ -196,10 +199,11 @@ impl World {
         let host = &mut self.hosts[at];
         host.state = Some(State::Claimed);
         host.dirty = host.dirty.or(host.claim.map(|id| (id, birth)));
+        host.written |= host.dirty.is_some();
         host.mark = host.claim;
     }
 
-    fn deprovision(&mut self, at: usize) {
+    fn deprovision(&mut self, mutant: Mutant, at: usize) {
         let taken = self.hosts[at].dirty.map(|(id, _)| id).filter(|id| !self.unwanted.contains(id));
         let robbed = taken.and_then(|id| self.stands_by(id)).is_some();
         if robbed && !self.hosts[at].by_person {
@@ -210,9 +214,18 @@ impl World {
             (Some(State::Deprovisioning), Some(_)) => {
                 host.machine_of = None;
                 host.dirty = None;
+                let released = host.claim.is_none_or(|claim| host.released == Some(claim));
+                match (released, mutant) {
+                    (true, _) => host.written = false,
+                    (false, Mutant::CleanForHolder) => {}
+                    // For the one who has it, its disks stay as they are: that must not look like clean for others.
+                    (false, _) => host.state = Some(State::Claimed),
+                }
             }
-            // Clean, and handed over: what was written about the last claim goes. Who crashes here cleans it again.
-            (Some(State::Deprovisioning), None) if host.mark.is_some() && host.mark != host.claim => {
+            // Emptied, and handed over: what was written about the last claim goes. Who crashes here empties it again.
+            (Some(State::Claimed | State::Deprovisioning), None)
+                if host.dirty.is_none() && host.mark.is_some() && host.mark != host.claim =>
+            {
                 host.mark = None;
             }
             (None | Some(_), None | Some(_)) => {

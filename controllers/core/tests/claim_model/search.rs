@@ -67,6 +67,8 @@ pub enum Mutant {
     RenewsWithoutName,
     /// Knows only by a host's status whose its machine is.
     ForgetsMarks,
+    /// Says the same of a machine that is emptied for the one who has it and of one that is clean for others.
+    CleanForHolder,
 }
 
 impl Mutant {

@@ -48,6 +48,8 @@ pub struct Host {
     pub mark: Option<Id>,
     /// What the machine really runs: this claim's, of this birth of its consumer.
     pub dirty: Option<(Id, u8)>,
+    /// Whether its disks hold what somebody left there, and were not wiped since.
+    pub written: bool,
     /// A person released it, not its consumer.
     pub by_person: bool,
     /// Its status was lost or its whole spec replaced. Not both: then nobody on earth knows whose the machine is.
@@ -226,6 +228,7 @@ impl Host {
             fence: None,
             mark: None,
             dirty: None,
+            written: false,
             by_person: false,
             hurt: false,
         }
@@ -233,7 +236,7 @@ impl Host {
 
     /// Without what nobody can read in it.
     pub fn as_written(&self) -> Self {
-        Self { dirty: None, by_person: false, hurt: false, ..self.clone() }
+        Self { dirty: None, written: false, by_person: false, hurt: false, ..self.clone() }
     }
 
     pub fn gone() -> Self {
