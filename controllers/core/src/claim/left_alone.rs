@@ -28,17 +28,11 @@ pub fn left_alone(
     host: Option<(&PhysicalHost, Tenure)>,
 ) -> Option<Mark> {
     let goes_on = host.is_some_and(|(host, tenure)| {
-        let elsewhere = is_elsewhere(own, &Candidate::new(host));
-        let may_go_on = match &mark {
-            Mark::Moved => elsewhere,
-            Mark::Paused(_) => true,
-        };
         let ends = match tenure {
             Tenure::Revoked => true,
-            Tenure::Tolerated | Tenure::Unknown => is_given_back(intent, host),
-            Tenure::Allowed => elsewhere && is_given_back(intent, host),
+            Tenure::Tolerated | Tenure::Unknown | Tenure::Allowed => is_given_back(intent, host),
         };
-        may_go_on && ends
+        is_elsewhere(own, &Candidate::new(host)) && ends
     });
     Some(mark).filter(|_| !goes_on)
 }

@@ -20,7 +20,7 @@ fn held(id: &str) -> PhysicalHost {
 }
 
 #[test]
-fn neither_a_pause_nor_a_move_keeps_a_host_that_is_taken_back_but_for_a_move_at_home() {
+fn neither_a_pause_nor_a_move_keeps_a_host_elsewhere_that_is_taken_back_and_either_keeps_one_at_home() {
     let intends = |text: String| Intent::parse(&text).unwrap();
     let (takes, gives_up) = (intends(format!("metal/h/{ID}")), intends(format!("metal/h/{ID}/given-up")));
     let renews = intends(format!("metal/h/{ID}/renews-{OLD}/given-up"));
@@ -32,15 +32,15 @@ fn neither_a_pause_nor_a_move_keeps_a_host_that_is_taken_back_but_for_a_move_at_
         (&takes, &is_held, Tenure::Allowed, [true; 4]),
         (&takes, &is_held, Tenure::Tolerated, [true; 4]),
         (&takes, &is_held, Tenure::Unknown, [true; 4]),
-        (&takes, &is_held, Tenure::Revoked, [false, false, false, true]),
-        (&gives_up, &is_held, Tenure::Revoked, [false, false, false, true]),
+        (&takes, &is_held, Tenure::Revoked, [false, false, true, true]),
+        (&gives_up, &is_held, Tenure::Revoked, [false, false, true, true]),
         // Given up for another reason: that can wait.
         (&gives_up, &is_held, Tenure::Tolerated, [true; 4]),
         (&gives_up, &wiped, Tenure::Tolerated, [true; 4]),
         (&renews, &is_held_still, Tenure::Tolerated, [true; 4]),
         // Clean, the host does not say any more under which policy it was taken.
-        (&gives_up, &free, Tenure::Tolerated, [false, false, false, true]),
-        (&gives_up, &free, Tenure::Unknown, [false, false, false, true]),
+        (&gives_up, &free, Tenure::Tolerated, [false, false, true, true]),
+        (&gives_up, &free, Tenure::Unknown, [false, false, true, true]),
         (&gives_up, &of_another, Tenure::Allowed, [false, false, true, true]),
         (&takes, &free, Tenure::Allowed, [true; 4]),
     ] {
