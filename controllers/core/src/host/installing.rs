@@ -23,6 +23,9 @@ use crate::{
 
 /// An agent that says nothing for so long is not waited for any more: it reports while it works.
 const SILENT: Duration = Duration::from_secs(300);
+/// For so long an agent that was told to start its machine anew may ask once more, or say once more that it does: an answer
+/// may be lost, and once the boot counts as seen it is told nothing any more.
+const FAREWELL: Duration = Duration::from_secs(30);
 
 /// What follows for a machine that was turned on to be installed.
 pub(super) fn await_installation(
@@ -103,7 +106,8 @@ fn await_start(host: &PhysicalHost, heard: &Heard, now: Timestamp, means: Means)
     };
     // Who is given a configuration calls home by it, or becomes a node: that is better than what the agent says.
     let may_call = host.spec.boot.as_ref().and_then(way).is_some();
-    if may_call && !has_passed(restarting, now, means.patience) {
+    let waits = if may_call { means.patience } else { FAREWELL };
+    if !has_passed(restarting, now, waits) {
         return Plan::AwaitBoot;
     }
     Plan::WriteSeen(Sight::By(Evidence::Installed))

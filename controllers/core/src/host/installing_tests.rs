@@ -116,7 +116,9 @@ fn an_installed_machine_counts_by_its_call_and_else_by_what_the_agent_said() {
     let on = seen(PowerState::On, None);
     let configured = json!({"boot": {"configVolume": "cidata"}});
     for (more, heard, second, expected) in [
-        (json!({}), "c installed=300 restarting=301", 302, "WriteSeen(By(Installed))"),
+        // Its agent may not have heard that it is to start anew.
+        (json!({}), "c installed=300 restarting=301", 330, "AwaitBoot"),
+        (json!({}), "c installed=300 restarting=301", 331, "WriteSeen(By(Installed))"),
         (configured.clone(), "c installed=300 restarting=301", 900, "AwaitBoot"),
         (configured.clone(), "c installed=300 restarting=301", 901, "WriteSeen(By(Installed))"),
         (configured.clone(), "c installed=300 restarting=301 home=302", 302, "WriteSeen(By(Home))"),
@@ -134,10 +136,10 @@ fn the_medium_that_the_agent_came_on_is_taken_out_once_its_work_is_done() {
         ("c installed=300", on, Some(true), 301, "TakeOut"),
         ("c installed=300 restarting=301", on, Some(true), 302, "TakeOut"),
         ("c installed=300 restarting=301", off, Some(true), 302, "TakeOut"),
-        ("c installed=300 restarting=301", on, Some(false), 302, "WriteSeen(By(Installed))"),
+        ("c installed=300 restarting=301", on, Some(false), 331, "WriteSeen(By(Installed))"),
         ("c installed=300 restarting=301", off, Some(false), 302, "TurnOn"),
         // Nobody knows.
-        ("c installed=300 restarting=301", on, None, 302, "WriteSeen(By(Installed))"),
+        ("c installed=300 restarting=301", on, None, 331, "WriteSeen(By(Installed))"),
         // It has called: it did not start the agent again.
         ("c installed=300 restarting=301 home=302", on, Some(true), 302, "WriteSeen(By(Home))"),
         // Its BMC does not let it go.
