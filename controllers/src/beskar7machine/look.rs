@@ -153,7 +153,9 @@ impl Claiming for Look<'_> {
         }
         let sighting = self.context.sight(machine, host, self.around);
         let proven = sighting.is_some_and(|sighting| sighting.proves_boot);
-        if proven && !Heard::of(host, claim).has(Word::Node) {
+        // A host that is paused, or moved away, is not written to.
+        let may_note = proven && !Candidate::new(host).on_hold;
+        if may_note && !Heard::of(host, claim).has(Word::Node) {
             let heard = Heard::of(host, claim).with(Word::Node, now());
             let heard = json!({ "metadata": { "annotations": { annotations::HEARD: heard.to_string() } } });
             let written = writes.merge(host.as_ref(), heard).await?;
