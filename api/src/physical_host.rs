@@ -94,6 +94,8 @@ use crate::reference::{LocalReference, ObjectReference};
         .message("redfishConnection.address can't change while the host is claimed: the claim would pass to another machine. Release the host first (delete its Machine or HostClaim)"),
     validation = Rule::new(format!("(!has(oldSelf.consumerRef) && !has(oldSelf.claimID)) || ({})", unchanged("redfishConnection.systemID")))
         .message("redfishConnection.systemID can't change while the host is claimed: the claim would pass to another machine. Release the host first (delete its Machine or HostClaim)"),
+    validation = Rule::new("(!has(oldSelf.consumerRef) && !has(oldSelf.claimID)) || !has(self.externallyProvisioned) || !self.externallyProvisioned || (has(oldSelf.externallyProvisioned) && oldSelf.externallyProvisioned)")
+        .message("externallyProvisioned can't be set while the host is claimed: its machine could not be booted or given back. Release the host first (delete its Machine or HostClaim)"),
     validation = Rule::new("!has(self.consumerRef) || (has(self.consumerRef.kind) && has(self.consumerRef.name))")
         .message("consumerRef needs kind and name; leave it to the controllers, which set it when they claim the host"),
 )]

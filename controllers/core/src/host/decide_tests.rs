@@ -366,7 +366,11 @@ fn who_takes_a_new_claim_gets_the_machine_cleaned_and_what_it_wants_booted() {
             (None, &Plan::HandOver),
             "nobody loses a claim"
         );
-        assert_eq!(clean.status.state, Some(HostState::Claimed), "clean for its holder is not clean for others");
+        assert_eq!(
+            clean.status.state,
+            Some(HostState::Claimed),
+            "clean for its holder is not clean for others"
+        );
         let mut handed_over = cleaning.clone();
         handed_over.status = Some(clean.status);
         let crashed = decide(&handed_over, &answered(PowerState::Off), PACE, at(3));

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use beskar7_api::{PhysicalHost, annotations, physical_host::PowerState};
+use beskar7_api::{PhysicalHost, annotations, conditions::host as reasons, physical_host::PowerState};
 use jiff::Timestamp;
 
 use super::{
@@ -164,15 +164,13 @@ pub struct Means {
 /// What follows for the machine.
 #[must_use]
 pub fn plan(host: &PhysicalHost, seen: Seen, now: Timestamp, means: Means) -> Plan {
-    if host.spec.externally_provisioned {
-        let was_on_errand = annotation(host, annotations::ERRAND).is_some();
-        return match host.metadata.deletion_timestamp {
-            Some(_) => Plan::LetGo(Farewell::Clean),
-            None if was_on_errand => Plan::CloseErrand,
-            None => Plan::Watch,
-        };
-    }
+    let is_foreign = host.spec.externally_provisioned;
     match Hold::of(host) {
+        Hold::Free if is_foreign => leave_to_others(host),
+        Hold::Held { claim } if is_foreign => match Progress::of(host, claim) {
+            Progress::NotBegun | Progress::Booting(_) => not_ours(),
+            Progress::Seen => Plan::Watch,
+        },
         Hold::Free if host.metadata.deletion_timestamp.is_some() => Plan::Deprovision,
         Hold::Free => before_it_is_free(host, seen, now, means),
         Hold::Kept(_) | Hold::OnHold => Plan::Watch,
@@ -184,6 +182,25 @@ pub fn plan(host: &PhysicalHost, seen: Seen, now: Timestamp, means: Means) -> Pl
             Progress::Seen => keep(host, seen.power),
         },
     }
+}
+
+/// It runs what we did not install.
+fn leave_to_others(host: &PhysicalHost) -> Plan {
+    let was_on_errand = annotation(host, annotations::ERRAND).is_some();
+    match host.metadata.deletion_timestamp {
+        Some(_) => Plan::LetGo(Farewell::Clean),
+        None if was_on_errand => Plan::CloseErrand,
+        None => Plan::Watch,
+    }
+}
+
+/// Somebody holds it, and waits for it to boot.
+fn not_ours() -> Plan {
+    Plan::Refuse(Trouble {
+        reason: reasons::EXTERNALLY_PROVISIONED,
+        message: "Nothing is done with the machine while spec.externallyProvisioned is true: set it to false, or delete the machine or the claim that holds the host".to_owned(),
+        passes: false,
+    })
 }
 
 /// What follows for a host that is being deleted and whose machine can't be dealt with: it is let go when nothing was

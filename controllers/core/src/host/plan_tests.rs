@@ -55,6 +55,23 @@ const ON: Means = Means {
 };
 
 #[test]
+fn what_runs_something_else_is_neither_booted_nor_kept_from_being_given_back() {
+    let foreign = |annotations| host(held(json!({"externallyProvisioned": true})), annotations);
+    for annotations in [json!({}), json!({BOOTING: "c 100 on progress"})] {
+        for power in [PowerState::On, PowerState::Off] {
+            let planned = planned(&foreign(annotations.clone()), seen(power), 1);
+            let trouble = planned.refusal().unwrap();
+            assert_eq!(trouble.reason, "ExternallyProvisioned");
+            assert!(trouble.message.contains("set it to false"), "{}", trouble.message);
+        }
+    }
+    let installed = foreign(json!({PROVISIONED: "c"}));
+    assert_eq!(planned(&installed, seen(PowerState::Off), 1), Plan::Watch);
+    let released = host(json!({"externallyProvisioned": true, "claimID": "c"}), json!({RELEASE: "c"}));
+    assert_eq!(planned(&released, seen(PowerState::On), 1), Plan::Deprovision);
+}
+
+#[test]
 fn a_host_that_nobody_holds_is_watched() {
     for spec in [
         json!({}),
@@ -62,7 +79,6 @@ fn a_host_that_nobody_holds_is_watched() {
         json!({"consumerRef": {"kind": "Beskar7Machine", "name": "m"}, "bootIsoSource": ISO}),
         // Its consumer's reference was taken away, and nobody has released it.
         json!({"claimID": "c", "bootIsoSource": ISO}),
-        held(json!({"externallyProvisioned": true})),
     ] {
         for power in [PowerState::On, PowerState::Off, PowerState::Unknown] {
             assert_eq!(planned(&host(spec.clone(), json!({})), seen(power), 0), Plan::Watch, "{spec}");
@@ -423,9 +439,12 @@ fn a_deleted_host_waits_for_its_consumer_then_is_cleaned_and_not_for_ever() {
     };
     let at = |waited: i64| Timestamp::from_second(100 + waited).unwrap();
     let known = json!({"hardwareDetails": {"model": "R1"}});
+    let installed = json!({"hardwareDetails": {"model": "R1"}, "state": "Provisioned", "claimID": "c"});
     for (spec, status, answers, silent, in_the_end) in [
         (held(json!({})), &known, Plan::Watch, Plan::Watch, Plan::Watch),
         (json!({"claimID": "c"}), &known, Plan::Deprovision, Plan::Watch, Plan::LetGo(Farewell::GivenUp)),
+        // Somebody holds it: what else it runs does not let it go.
+        (held(json!({"externallyProvisioned": true})), &installed, Plan::Watch, Plan::Watch, Plan::Watch),
         (json!({}), &known, Plan::Deprovision, Plan::Watch, Plan::LetGo(Farewell::GivenUp)),
         (
             json!({}),
