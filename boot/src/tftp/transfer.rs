@@ -196,16 +196,14 @@ impl Transfer {
         if further > self.sent - self.acknowledged {
             return Next::Wait;
         }
-        // The same again: with one block at a time an old one that came late, which must not be answered, or all is sent
-        // twice from then on; with more, the client has missed what follows.
-        if further == 0 && self.window == 1 {
+        // The same again says nothing new, and is not answered, or all is sent twice from then on. With windows, some clients
+        // say it for every block behind one that was lost: the first of those acknowledgements went further, and what was
+        // missed is on its way since. Where the first block of a window was lost, none does: that waits for the time to be
+        // over.
+        if further == 0 {
             return Next::Wait;
         }
-        if further > 0 {
-            self.tries = 1;
-        } else if !self.may_try_again() {
-            return Next::Done(End::Silent);
-        }
+        self.tries = 1;
         self.acknowledged += further;
         if self.acknowledged == self.blocks() { Next::Done(End::Read) } else { self.send() }
     }

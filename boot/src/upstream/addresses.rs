@@ -15,8 +15,18 @@ pub(crate) fn refused(address: IpAddr, allow_loopback: bool) -> Option<&'static 
 const LOOPBACK: &str = "a loopback address";
 const LINK_LOCAL: &str = "a link-local address";
 const NOT_ONE_HOST: &str = "not the address of one host";
+const METADATA: &str = "a metadata service";
+
+/// Where clouds have what gives out credentials, elsewhere than at a link-local address: Alibaba Cloud's, Azure's.
+const METADATA_V4: [Ipv4Addr; 2] = [Ipv4Addr::new(100, 100, 100, 200), Ipv4Addr::new(168, 63, 129, 16)];
+/// The same by IPv6: AWS's, Google Cloud's.
+const METADATA_V6: [Ipv6Addr; 2] =
+    [Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254), Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)];
 
 fn v4(address: Ipv4Addr) -> Option<&'static str> {
+    if METADATA_V4.contains(&address) {
+        return Some(METADATA);
+    }
     if address.is_loopback() {
         return Some(LOOPBACK);
     }
@@ -29,6 +39,9 @@ fn v4(address: Ipv4Addr) -> Option<&'static str> {
 }
 
 fn v6(address: Ipv6Addr) -> Option<&'static str> {
+    if METADATA_V6.contains(&address) {
+        return Some(METADATA);
+    }
     if address.is_loopback() {
         return Some(LOOPBACK);
     }
@@ -72,6 +85,15 @@ mod tests {
             ("64:ff9b::a9fe:a9fe", Some(LINK_LOCAL)),
             ("fe80::1", Some(LINK_LOCAL)),
             ("febf::1", Some(LINK_LOCAL)),
+            ("100.100.100.200", Some(METADATA)),
+            ("::ffff:100.100.100.200", Some(METADATA)),
+            ("64:ff9b::6464:64c8", Some(METADATA)),
+            ("2002:6464:64c8::", Some(METADATA)),
+            ("168.63.129.16", Some(METADATA)),
+            ("::168.63.129.16", Some(METADATA)),
+            ("64:ff9b::a83f:8110", Some(METADATA)),
+            ("fd00:ec2::254", Some(METADATA)),
+            ("fd20:ce::254", Some(METADATA)),
             ("0.0.0.0", Some(NOT_ONE_HOST)),
             ("0.1.2.3", Some(NOT_ONE_HOST)),
             ("::", Some(NOT_ONE_HOST)),
@@ -85,7 +107,11 @@ mod tests {
             ("203.0.113.9", None),
             ("126.255.255.255", None),
             ("169.253.0.1", None),
+            ("100.100.100.201", None),
+            ("168.63.129.17", None),
             ("fd00::1", None),
+            ("fd00:ec2::253", None),
+            ("fd20:ce::255", None),
             ("fec0::1", None),
             ("2001:db8::1", None),
             ("::ffff:10.0.0.1", None),
@@ -103,6 +129,10 @@ mod tests {
             ("::ffff:127.0.0.1", true),
             ("169.254.169.254", false),
             ("fe80::1", false),
+            ("100.100.100.200", false),
+            ("::ffff:168.63.129.16", false),
+            ("fd00:ec2::254", false),
+            ("fd20:ce::254", false),
             ("0.0.0.0", false),
             ("::", false),
             ("224.0.0.1", false),

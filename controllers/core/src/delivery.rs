@@ -13,7 +13,7 @@ use crate::host::{
     errand::Errand,
     heard::{Heard, Word},
     hold::{Booting, Hold, Progress, is_released},
-    left_alone,
+    left_alone, paused,
 };
 
 /// What stands for the URL of the configuration in kernel parameters.
@@ -155,6 +155,21 @@ pub fn waits_for_reference(host: &PhysicalHost, claim: &str) -> bool {
     matches!(Hold::of(host), Hold::Kept(Kept::ReferenceLost)) && host.spec.claim_id.as_deref() == Some(claim)
 }
 
+/// Whether a host's machine boots for this claim, and only a pause is in the way of what it asks for. Nothing secret is given
+/// out meanwhile, and it is not told for good that there is nothing: it may go on when the pause ends. Who has waited for
+/// too long by then would get nothing either way.
+#[must_use]
+pub fn waits_for_pause(host: &PhysicalHost, claim: &str, now: Timestamp, limit: Duration) -> bool {
+    // A claim that is over, and one that went away with its host, wait for nothing.
+    if !paused(host) || claim_of(host) != Some(claim) {
+        return false;
+    }
+    match Progress::of(host, claim) {
+        Progress::Booting(booting) => !booting.is_over(now, limit),
+        Progress::NotBegun | Progress::Seen => false,
+    }
+}
+
 /// The mark of a machine that boots for this claim.
 #[must_use]
 pub fn booting(host: &PhysicalHost, claim: &str) -> Option<Booting> {
@@ -227,6 +242,40 @@ mod tests {
         }
         let free = host(json!({}), json!(null));
         assert!(!image_is_open(&free, "c") && !volume_is_open(&free, "c", at(0), LIMIT));
+    }
+
+    #[test]
+    fn a_machine_that_boots_waits_for_the_end_of_a_pause_and_is_given_nothing_before() {
+        let begun = (BOOTING, "c 100 on");
+        for (marks, second, claim, expected) in [
+            (vec![begun, (PAUSED, "")], 200, "c", true),
+            (vec![begun, (PAUSED, "")], 3699, "c", true),
+            // It would be too late without the pause as well.
+            (vec![begun, (PAUSED, "")], 3700, "c", false),
+            // Nothing is in its way.
+            (vec![begun], 200, "c", false),
+            // Another claim's machine, or another claim.
+            (vec![(BOOTING, "old 100 on"), (PAUSED, "")], 200, "c", false),
+            (vec![(BOOTING, "old 100 on"), (PAUSED, "")], 200, "old", false),
+            (vec![begun, (PAUSED, "")], 200, "old", false),
+            // It was not begun, or its boot was seen.
+            (vec![(PAUSED, "")], 200, "c", false),
+            (vec![(PROVISIONED, "c"), (PAUSED, "")], 200, "c", false),
+            (vec![begun, (PROVISIONED, "c"), (PAUSED, "")], 200, "c", false),
+            // Its claim is over, here or wherever it was moved to.
+            (vec![begun, (RELEASE, "c"), (PAUSED, "")], 200, "c", false),
+            (vec![begun, (DELETE_FOR_MOVE, "")], 200, "c", false),
+            (vec![begun, (DELETE_FOR_MOVE, ""), (PAUSED, "")], 200, "c", false),
+        ] {
+            let held = with_annotations(host(held_spec(), json!(null)), &marks);
+            let waits = waits_for_pause(&held, claim, at(second), LIMIT);
+            assert_eq!(waits, expected, "{marks:?} {second} {claim}");
+            let opens =
+                [configuration_is_open, volume_is_open].map(|open| open(&held, claim, at(second), LIMIT));
+            assert!(!waits || opens == [false, false], "{marks:?} {second} {claim}");
+        }
+        let nobodys = with_annotations(host(json!({"claimID": "c"}), json!(null)), &[begun, (PAUSED, "")]);
+        assert!(!waits_for_pause(&nobodys, "c", at(200), LIMIT), "nobody holds it");
     }
 
     #[test]

@@ -50,6 +50,9 @@ pub(super) const AT_ONCE: usize = 16;
 /// Why nothing secret is given out, and nothing written down, of a host that is still somebody's.
 pub(super) const REFERENCE_LOST: &str = "its host's consumerRef is lost, and its consumer is to put it back";
 
+/// Why nothing secret is given out of a host whose machine boots.
+const PAUSED: &str = "its host is paused, and what it asks for waits for the end of that";
+
 /// The desk of one replica.
 pub(super) struct BootDesk {
     pub(super) client: Client,
@@ -97,10 +100,14 @@ impl BootDesk {
         let (namespace, name) = &holder.host;
         let hosts: Api<PhysicalHost> = Api::namespaced(self.client.clone(), namespace);
         let host = hosts.get_opt(name).await.map_err(|error| not_now(holder, &causes(&error)))?;
+        let (now, limit) = (now(), self.configuration_timeout);
         match host {
-            Some(host) if open(&host, &holder.claim, now(), self.configuration_timeout) => Ok(host),
+            Some(host) if open(&host, &holder.claim, now, limit) => Ok(host),
             Some(host) if delivery::waits_for_reference(&host, &holder.claim) => {
                 Err(not_now(holder, REFERENCE_LOST))
+            }
+            Some(host) if delivery::waits_for_pause(&host, &holder.claim, now, limit) => {
+                Err(not_now(holder, PAUSED))
             }
             Some(_) | None => Err(Refusal::Nothing),
         }

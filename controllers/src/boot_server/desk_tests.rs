@@ -222,6 +222,46 @@ async fn what_is_on_the_disk_is_started_whatever_became_of_what_was_booted() {
     }
 }
 
+#[tokio::test]
+async fn who_boots_while_its_host_is_paused_is_told_to_ask_again_and_given_nothing() {
+    let booting = format!("c0 {} on", now().as_second());
+    let begun = || (annotations::BOOTING, booting.as_str());
+    let paused = (annotations::PAUSED, "");
+    for (marks, expected) in [
+        (vec![begun(), paused], Refusal::NotNow),
+        (vec![paused], Refusal::Nothing),
+        (vec![(annotations::PROVISIONED, "c0"), paused], Refusal::Nothing),
+        (vec![begun(), paused, (annotations::DELETE_FOR_MOVE, "")], Refusal::Nothing),
+    ] {
+        for volume in [false, true] {
+            let mut held = host(0);
+            if volume {
+                held["spec"]["boot"] = json!({"configVolume": "cidata"});
+            }
+            let mut now_paused = held.clone();
+            now_paused["metadata"]["annotations"] =
+                marks.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+            let answer = serde_json::to_vec(&now_paused).unwrap();
+            let service = tower::service_fn(move |_: http::Request<Body>| {
+                let answer = Body::from(answer.clone());
+                async move { Ok::<_, Infallible>(http::Response::new(answer)) }
+            });
+            let desk = desk_of(vec![held], Client::new(service, "default")).await;
+            let capability = |purpose| desk.presenter.links.capability(purpose, "c0");
+            let refused = if volume {
+                let medium = MediumName::Volume { label: "cidata" };
+                desk.medium(&capability(Purpose::Media), medium).await.map(drop)
+            } else {
+                desk.configuration(&capability(Purpose::Configuration)).await.map(drop)
+            };
+            assert_eq!(refused, Err(expected), "{marks:?}, volume: {volume}");
+            // Who guesses learns nothing of the pause.
+            let guessed = capability(Purpose::PhoneHome);
+            assert_eq!(desk.configuration(&guessed).await.map(drop), Err(Refusal::Nothing));
+        }
+    }
+}
+
 /// What was logged while it is there.
 #[derive(Clone, Default)]
 struct Log(Arc<std::sync::Mutex<Vec<u8>>>);

@@ -69,11 +69,21 @@ pub struct Presented {
     pub overlay: Arc<Overlay>,
 }
 
+/// Which content, and by which URL it is read. The pin alone leaves credentials out, and with it alone they would never be
+/// rotated; and who names a pin would be given what only another one's URL leads to. The URL may hold a password: this has
+/// no `Debug`.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Content {
+    /// As it was written.
+    url: String,
+    pin: String,
+}
+
 /// The images that are presented.
 pub struct Images {
     upstreams: Upstreams,
-    open: Mutex<Kept<String, Arc<Opened>>>,
-    changed: Mutex<Kept<(String, Vec<String>), Presented>>,
+    open: Mutex<Kept<Content, Arc<Opened>>>,
+    changed: Mutex<Kept<(Content, Vec<String>), Presented>>,
 }
 
 impl Images {
@@ -93,13 +103,13 @@ impl Images {
     /// It can't be opened or changed.
     pub async fn prepare(&self, url: &str, arguments: &[String]) -> Result<Presented, ImageError> {
         let upstream = self.upstreams.open(url).await?;
-        let pin = upstream.pin().to_string();
-        let known = lock(&self.open).get(&pin);
+        let content = Content { url: url.to_owned(), pin: upstream.pin().to_string() };
+        let known = lock(&self.open).get(&content);
         let opened = match known {
             Some(opened) => opened,
-            None => self.look_into(upstream, pin.clone()).await?,
+            None => self.look_into(upstream, content.clone()).await?,
         };
-        self.change(&pin, &opened, arguments)
+        self.change(content, &opened, arguments)
     }
 
     /// Presents the content that a machine was made ready for, and no other.
@@ -107,10 +117,11 @@ impl Images {
     /// # Errors
     /// It can't be opened or changed, or is another one by now.
     pub async fn present(&self, url: &str, pin: &str, arguments: &[String]) -> Result<Presented, ImageError> {
-        if let Some(presented) = lock(&self.changed).get(&(pin.to_owned(), arguments.to_vec())) {
+        let content = Content { url: url.to_owned(), pin: pin.to_owned() };
+        if let Some(presented) = lock(&self.changed).get(&(content.clone(), arguments.to_vec())) {
             return Ok(presented);
         }
-        let known = lock(&self.open).get(&pin.to_owned());
+        let known = lock(&self.open).get(&content);
         let opened = match known {
             Some(opened) => opened,
             None => {
@@ -118,27 +129,33 @@ impl Images {
                 if upstream.pin().to_string() != pin {
                     return Err(ImageError::Changed);
                 }
-                self.look_into(upstream, pin.to_owned()).await?
+                self.look_into(upstream, content.clone()).await?
             }
         };
-        self.change(pin, &opened, arguments)
+        self.change(content, &opened, arguments)
     }
 
-    async fn look_into(&self, upstream: Upstream, pin: String) -> Result<Arc<Opened>, ImageError> {
+    async fn look_into(&self, upstream: Upstream, content: Content) -> Result<Arc<Opened>, ImageError> {
         let image = Image::inspect(&upstream).await?;
         let opened = Arc::new(Opened { upstream, image });
-        lock(&self.open).put(pin, opened.clone());
+        lock(&self.open).put(content, opened.clone());
         Ok(opened)
     }
 
-    fn change(&self, pin: &str, opened: &Opened, arguments: &[String]) -> Result<Presented, ImageError> {
-        let key = (pin.to_owned(), arguments.to_vec());
+    fn change(
+        &self,
+        content: Content,
+        opened: &Opened,
+        arguments: &[String],
+    ) -> Result<Presented, ImageError> {
+        let pin = content.pin.clone();
+        let key = (content, arguments.to_vec());
         if let Some(presented) = lock(&self.changed).get(&key) {
             return Ok(presented);
         }
         let overlay = Arc::new(opened.image.with_arguments(arguments)?);
         let source = Arc::new(overlay.clone().over(Arc::new(opened.upstream.clone())));
-        let presented = Presented { pin: pin.to_owned(), source, overlay };
+        let presented = Presented { pin, source, overlay };
         lock(&self.changed).put(key, presented.clone());
         Ok(presented)
     }
@@ -182,16 +199,5 @@ impl<K: std::hash::Hash + Eq + Clone, V: Clone> Kept<K, V> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_not_used_for_longest_goes() {
-        let mut kept = Kept::new(2);
-        kept.put("a", 1);
-        kept.put("b", 2);
-        assert_eq!(kept.get(&"a"), Some(1));
-        kept.put("c", 3);
-        assert_eq!((kept.get(&"a"), kept.get(&"b"), kept.get(&"c")), (Some(1), None, Some(3)));
-    }
-}
+#[path = "images_tests.rs"]
+mod tests;
