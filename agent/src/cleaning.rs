@@ -122,6 +122,13 @@ fn clean_one(
     telling: &dyn Telling,
 ) -> Result<CleanedDisk, Problem> {
     let problem = |message: String| Problem::with_disk("opening", &disk.path, message);
+    if disk.size_bytes == 0 {
+        return Err(problem(
+            "it does not tell its size, so it can't be wiped, and what is on it stays: look at the disk, its cable and its \
+             controller, or take it out"
+                .into(),
+        ));
+    }
     if disk.read_only {
         return Err(problem("it is read-only: take its write protection away, or the disk out".into()));
     }

@@ -50,6 +50,20 @@ pub fn all(root: &Path) -> Result<Vec<Disk>, Problem> {
     Ok(names(&directory)?.iter().filter_map(|name| disk(root, &directory.join(name), name)).collect())
 }
 
+/// The disks that have to be wiped: all, and those that should be among them but do not answer, with a size of 0. What is on
+/// one of these is not gone only because nobody can read it now.
+///
+/// # Errors
+/// The kernel does not say which there are.
+pub fn to_wipe(root: &Path) -> Result<Vec<Disk>, Problem> {
+    let directory = root.join("sys/block");
+    let found = |name: &String| {
+        let block = directory.join(name);
+        disk(root, &block, name).or_else(|| silent(root, &block, name))
+    };
+    Ok(names(&directory)?.iter().filter_map(found).collect())
+}
+
 /// What is said of whole disks that are left alone, one line for each: why it is no disk of this machine that can be used.
 /// And of controllers behind which there may be others.
 ///
@@ -82,12 +96,27 @@ fn disk(root: &Path, block: &Path, name: &str) -> Option<Disk> {
     if !is_whole(block, name) || reason_against(block, name).is_some() {
         return None;
     }
-    let sectors = sectors(block)?;
+    Some(described(root, block, name, sectors(block)?))
+}
+
+/// A disk of the machine that does not tell its size: it does not answer, or its driver can't make use of it. None where it
+/// is something else.
+fn silent(root: &Path, block: &Path, name: &str) -> Option<Disk> {
+    let is_ours = is_whole(block, name) && reason_against_using(block, name).is_none();
+    let always_has_size = match Bus::of(name) {
+        Bus::Nvme | Bus::Virtio | Bus::Scsi => true,
+        // Nobody knows what there may be, and whether it is empty rightly.
+        Bus::Other => false,
+    };
+    (is_ours && always_has_size && sectors(block).is_none()).then(|| described(root, block, name, 0))
+}
+
+fn described(root: &Path, block: &Path, name: &str, sectors: u64) -> Disk {
     let bus = Bus::of(name);
     let identity = identity::read(block, bus);
     let mut links = path_link::all(root, block, bus);
     links.extend(identity.links(bus, sysfs::number(&block.join("nsid"))));
-    Some(Disk {
+    Disk {
         path: path(name),
         links,
         hctl: hctl(block),
@@ -99,7 +128,7 @@ fn disk(root: &Path, block: &Path, name: &str) -> Option<Disk> {
         model: identity.model,
         serial_number: identity.serial_number,
         wwn: identity.wwn,
-    })
+    }
 }
 
 /// Whether it is a whole disk, and no part or drive. What the kernel makes of files, memory or other disks has no device
@@ -115,13 +144,20 @@ fn is_whole(block: &Path, name: &str) -> bool {
 
 /// Why a whole disk is left alone, in words for people. None for those that are the machine's.
 fn reason_against(block: &Path, name: &str) -> Option<String> {
+    reason_against_using(block, name).or_else(|| {
+        sectors(block).is_none().then(|| "it has no size: it holds no medium, or does not work".to_owned())
+    })
+}
+
+/// Why a whole disk would be left alone if it worked, too. None for those that are the machine's.
+fn reason_against_using(block: &Path, name: &str) -> Option<String> {
     if let Some(over) = elsewhere::reached_over(block, name) {
         return Some(format!("it is reached over {over}, and other machines may use it"));
     }
     if can_be_taken_out(block, name) {
         return Some("it can be taken out, like a stick or what a BMC presents".to_owned());
     }
-    sectors(block).is_none().then(|| "it has no size: it holds no medium, or does not work".to_owned())
+    None
 }
 
 /// Whether it is made to be taken out, and so no disk of the machine: a card, or the stick that a BMC presents, which is on

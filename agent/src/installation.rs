@@ -66,7 +66,7 @@ pub fn install(
     work.check_size(&*device, image.size())?;
     let mut staged = Staged::begin(&*device).map_err(|error| work.failed("writing", &error))?;
     let (written, verified) = image.write(&mut staged, &work)?;
-    let written = written + work.configure(&mut staged, volume)?;
+    let written = written + work.configure(&mut staged, written, volume)?;
     staged.publish().map_err(|error| work.failed("writing", &error))?;
     let boot_entry = work.write_entry(&staged, surroundings)?;
     drop(device);
@@ -125,10 +125,15 @@ impl Work<'_> {
     }
 
     /// Makes the partition table fit the disk, and writes the configuration: how many bytes it has.
-    fn configure(&self, staged: &mut Staged<'_>, volume: Option<Volume<'_>>) -> Result<u64, Problem> {
+    fn configure(
+        &self,
+        staged: &mut Staged<'_>,
+        written: u64,
+        volume: Option<Volume<'_>>,
+    ) -> Result<u64, Problem> {
         self.tell("configuring");
         let wanted = volume.as_ref().map(|volume| Wanted { name: volume.label(), length: volume.length() });
-        let place = partitions::adapt(staged, self.sector, wanted);
+        let place = partitions::adapt(staged, self.sector, written, wanted);
         let place = place.map_err(|error| self.failed("configuring", &error))?;
         match volume.zip(place) {
             Some((volume, place)) => volume.write(staged, place, self),

@@ -18,6 +18,8 @@ use crate::target::Staged;
 
 /// What partitions begin at a multiple of.
 const ALIGNMENT: u64 = 1 << 20;
+/// How long sectors are on nearly all disks, and so in nearly all images.
+const USUAL_SECTOR: u64 = 512;
 
 /// A partition that is wanted.
 #[derive(Debug, Clone, Copy)]
@@ -61,13 +63,14 @@ pub fn check_sector(first: &[u8], sector: u64) -> Result<(), String> {
 }
 
 /// Makes the table of a written disk that of the real disk, with one more partition where one is wanted: its place, in
-/// bytes. A disk without any table stays as it is.
+/// bytes. A disk without any table stays as it is. `written` is how many bytes the image has on the disk.
 ///
 /// # Errors
-/// The table is damaged, does not fit the disk, or has no room.
+/// The table is damaged, is for sectors of another length, does not fit the disk, or has no room.
 pub fn adapt(
     disk: &mut Staged<'_>,
     sector: u64,
+    written: u64,
     wanted: Option<Wanted<'_>>,
 ) -> Result<Option<Range<u64>>, PartitionError> {
     let mut first = vec![0; usize::try_from(sector).unwrap_or(512)];
@@ -84,8 +87,12 @@ pub fn adapt(
         }
         return Ok(place);
     }
+    let table = table.filter(|mbr| !mbr.is_protective());
+    if let Some(mbr) = &table {
+        check_places(mbr, sector, [written, disk.length()])?;
+    }
     let Some(wanted) = wanted else { return Ok(None) };
-    let Some(mut mbr) = table.filter(|mbr| !mbr.is_protective()) else {
+    let Some(mut mbr) = table else {
         let why =
             "the image has no partition table, and so no place for the configuration: use an image with one";
         return Err(PartitionError::table(why));
@@ -93,6 +100,21 @@ pub fn adapt(
     let place = mbr.append(wanted, disk.length() / sector, sector)?;
     disk.write(0, &mbr.sector)?;
     Ok(Some(place))
+}
+
+/// Whether an MBR is for sectors of another length: it counts in sectors, and does not say how long these are. Nearly all are
+/// made for 512 bytes. On a disk with longer ones each partition would begin behind where its content was written, and the
+/// last one would end behind the image, or the disk.
+fn check_places(mbr: &mbr::Mbr, sector: u64, lengths: [u64; 2]) -> Result<(), PartitionError> {
+    let end = mbr.end();
+    let is_for_usual = |length: u64| end * USUAL_SECTOR <= length && length < end * sector;
+    if lengths.into_iter().any(is_for_usual) {
+        return Err(PartitionError::table(format!(
+            "the image is made for sectors of {USUAL_SECTOR} bytes, and those of the disk have {sector}: choose another disk \
+             by rootDeviceHints, or use an image that is made for these"
+        )));
+    }
+    Ok(())
 }
 
 /// The sectors of a partition at the end of what can be used, if nothing is there.

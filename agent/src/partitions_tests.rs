@@ -19,7 +19,7 @@ fn adapted(
     let memory = Memory::new(vec![0xAA; image.len() + more]);
     let mut disk = Staged::begin(&memory).unwrap();
     disk.write(0, image).unwrap();
-    let result = adapt(&mut disk, sector, wanted);
+    let result = adapt(&mut disk, sector, image.len() as u64, wanted);
     disk.publish().unwrap();
     (result, memory.content())
 }
@@ -101,6 +101,38 @@ fn an_mbr_gets_the_configuration_where_an_entry_is_free() {
     }
     let why = adapted(&image, 4 * MIB, 512, Some(WANTED)).0.unwrap_err().to_string();
     assert!(why.contains("all four entries"), "{why}");
+}
+
+#[test]
+fn an_mbr_for_other_sectors_is_refused() {
+    /// An image of 8 MiB with one partition, in sectors.
+    fn image(start: u32, count: u32) -> Vec<u8> {
+        let mut image = vec![0; 8 * MIB];
+        put(&mut image, 510, &[0x55, 0xAA]);
+        put(&mut image, 446, &[0x80, 0, 0, 0, 0x83]);
+        put(&mut image, 454, &start.to_le_bytes());
+        put(&mut image, 458, &count.to_le_bytes());
+        image
+    }
+    let (small, large) = (MIB, 120 * MIB);
+    for (name, image, more, sector, is_good) in [
+        ("512 on 512", image(2048, 14_336), large, 512, true),
+        ("512 on 4096", image(2048, 14_336), small, 4096, false),
+        ("512 on 4096, where the disk is large enough", image(2048, 14_336), large, 4096, false),
+        ("512 on 4096, and the image ends before its partition", image(2048, 15_360), small, 4096, false),
+        ("4096 on 4096", image(256, 1792), small, 4096, true),
+        // What was made for 512 bytes would end behind such a disk, too: its table says nothing of sectors.
+        ("an end behind any disk", image(2048, 1 << 30), small, 4096, true),
+    ] {
+        for wanted in [None, Some(WANTED)] {
+            let (result, _) = adapted(&image, more, sector, wanted);
+            let is_refused =
+                result.as_ref().is_err_and(|why| why.to_string().contains("sectors of 512 bytes"));
+            assert_eq!(is_refused, !is_good, "{name}: {result:?}");
+        }
+    }
+    let why = adapted(&image(2048, 14_336), small, 4096, None).0.unwrap_err().to_string();
+    assert!(why.contains("those of the disk have 4096") && why.contains("rootDeviceHints"), "{why}");
 }
 
 #[test]

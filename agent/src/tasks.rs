@@ -45,6 +45,20 @@ impl Tasks {
         Ok(())
     }
 
+    /// Wipes the disks, with a pause between two looks for more of them.
+    fn clean_after(
+        &self,
+        pause: impl FnMut(),
+        how: Thoroughness,
+        telling: &dyn Telling,
+    ) -> Result<Cleaned, Problem> {
+        tell_looking(telling);
+        let disks = disks::settled(|| disks::to_wipe(&self.root), pause)?;
+        self.tell_of_others(telling)?;
+        let disks = clean(&disks, how, &Machine::new(&self.root), telling)?;
+        Ok(Cleaned { disks, undriven: disks::undriven_controllers(&self.root) })
+    }
+
     fn tell_kernel(&self, disk: &Disk) -> io::Result<()> {
         reread_partitions(&File::open(self.path(disk))?).map_err(io::Error::other)
     }
@@ -60,11 +74,7 @@ impl Works for Tasks {
     }
 
     fn clean(&self, how: Thoroughness, telling: &dyn Telling) -> Result<Cleaned, Problem> {
-        tell_looking(telling);
-        let disks = disks::settled(|| disks::all(&self.root), pause)?;
-        self.tell_of_others(telling)?;
-        let disks = clean(&disks, how, &Machine::new(&self.root), telling)?;
-        Ok(Cleaned { disks, undriven: disks::undriven_controllers(&self.root) })
+        self.clean_after(pause, how, telling)
     }
 
     fn install(
@@ -94,3 +104,7 @@ fn tell_looking(telling: &dyn Telling) {
 fn pause() {
     thread::sleep(BETWEEN_LOOKS);
 }
+
+#[cfg(test)]
+#[path = "tasks_tests.rs"]
+mod tests;

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use beskar7_agent_device::ata::{PASSWORD, Security};
+use beskar7_agent_device::{
+    DeviceError,
+    ata::{PASSWORD, Security},
+};
 
 use super::{device::Ata, full::Way, work::Work};
 use crate::telling::Problem;
@@ -50,13 +53,13 @@ fn limit(security: Security, enhanced: bool) -> Duration {
 /// Gives a disk our password, has it erase itself, and sees that the password is gone.
 ///
 /// # Errors
-/// It refuses or fails. Its password is taken away then, or the text says that it stays.
+/// It refuses or fails. Its password is taken away then, or the text says that it stays: also where it said that it does not
+/// take it, for one whose answer was lost has it nevertheless.
 pub fn erase(work: &Work<'_>, enhanced: bool) -> Result<(), Problem> {
     let problem = |message: String| work.problem(STEP, message);
     let ata = work.device.ata().ok_or_else(|| problem("it is no ATA disk".into()))?;
     let security = ata.security().map_err(|error| problem(error.to_string()))?;
-    ata.set_password().map_err(|error| problem(error.to_string()))?;
-    let erased = ata.erase(enhanced, limit(security, enhanced));
+    let erased = ata.set_password().and_then(|()| ata.erase(enhanced, limit(security, enhanced)));
     let opened = open_again(ata);
     match (erased, opened) {
         (Ok(()), Ok(())) => Ok(()),
@@ -68,13 +71,35 @@ pub fn erase(work: &Work<'_>, enhanced: bool) -> Result<(), Problem> {
 
 /// A disk that erased itself has no password any more; one that did not may be locked, and still has it.
 fn open_again(ata: &dyn Ata) -> Result<(), String> {
-    let stays =
-        |error| format!("the disk keeps the password {PASSWORD:?} that it was given for erasing: {error}");
-    let security = ata.security().map_err(stays)?;
+    let stays = |why: String| {
+        format!("the disk keeps the password {PASSWORD:?} that it was given for erasing: {why}")
+    };
+    let failed = |error: DeviceError| stays(error.to_string());
+    let security = ata.security().map_err(failed)?;
     if security.locked {
-        ata.unlock().map_err(stays)?;
+        ata.unlock().map_err(failed)?;
     }
-    if security.enabled { ata.disable_password().map_err(stays) } else { Ok(()) }
+    if !security.enabled {
+        return Ok(());
+    }
+    ata.disable_password().map_err(failed)?;
+    if ata.security().map_err(failed)?.enabled {
+        return Err(stays("it says that it is gone, and that it is there".to_owned()));
+    }
+    Ok(())
+}
+
+/// Sees that a disk that was to erase itself does not keep our password: whoever turns it on next would find it locked.
+///
+/// # Errors
+/// It keeps it, or does not tell.
+pub fn take_password_away(work: &Work<'_>) -> Result<(), Problem> {
+    let Some(ata) = work.device.ata() else { return Ok(()) };
+    open_again(ata).map_err(|lock| {
+        let way_out = "turn the machine off and on, and try again; or take it away by hdparm --security-unlock and \
+                       --security-disable with that password; or replace the disk";
+        work.problem(STEP, format!("{lock}: {way_out}"))
+    })
 }
 
 /// Unlocks a disk that lost power while it erased itself: it has our password.

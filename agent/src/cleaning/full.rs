@@ -67,9 +67,25 @@ impl Way {
 /// Wipes a disk, and says how.
 ///
 /// # Errors
-/// No way worked: why the last one did not.
+/// No way worked: why the last one did not. Or the disk is wiped, and keeps the password by which it was to erase itself.
 pub fn wipe(work: &Work<'_>) -> Result<Wiping, Problem> {
-    let ways = [nvme::ways(work), ata::ways(work), vec![Way::Punch]].concat();
+    let by_password = ata::ways(work);
+    let has_had_password = !by_password.is_empty();
+    let wiped = wipe_by([nvme::ways(work), by_password, vec![Way::Punch]].concat(), work);
+    if !has_had_password {
+        return wiped;
+    }
+    match (wiped, ata::take_password_away(work)) {
+        (Ok(method), Ok(())) => Ok(method),
+        (Ok(_), Err(lock)) => Err(lock),
+        (Err(problem), Ok(())) => Err(problem),
+        (Err(problem), Err(lock)) => {
+            Err(Problem { message: format!("{}; and {}", problem.message, lock.message), ..problem })
+        }
+    }
+}
+
+fn wipe_by(ways: Vec<Way>, work: &Work<'_>) -> Result<Wiping, Problem> {
     for way in ways {
         work.go_on("wiping")?;
         match try_way(work, way) {

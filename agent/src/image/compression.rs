@@ -36,14 +36,28 @@ impl Compression {
         }
     }
 
-    /// How many bytes come out at least, by an image's first bytes, where these say so. Another frame may follow.
+    /// How many bytes come out, by an image's first bytes, where these say so, and by how many bytes the image has itself,
+    /// where that is known.
+    ///
+    /// Another frame may follow, and then it is only the least that comes out. What shows that one does is no size at all.
     #[must_use]
-    pub fn least_size(self, first: &[u8]) -> Option<u64> {
+    pub fn least_size(self, first: &[u8], packed: Option<u64>) -> Option<u64> {
         match self {
             Self::Gzip | Self::Xz => None,
-            Self::Zstd => zstd::zstd_safe::get_frame_content_size(first).ok().flatten(),
+            Self::Zstd => {
+                // Of a frame to be skipped it says 0; and of an empty one, which is no image by itself.
+                let size =
+                    zstd::zstd_safe::get_frame_content_size(first).ok().flatten().filter(|size| *size > 0)?;
+                let has_others = packed.is_some_and(|packed| packed > most_packed(size));
+                (!has_others).then_some(size)
+            }
         }
     }
+}
+
+/// How many bytes one frame of zstd has at most, if so many come out of it.
+fn most_packed(size: u64) -> u64 {
+    usize::try_from(size).map_or(u64::MAX, |size| zstd::zstd_safe::compress_bound(size) as u64)
 }
 
 /// An image that is unpacked while it is read.

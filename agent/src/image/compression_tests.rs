@@ -44,6 +44,38 @@ fn what_was_packed_is_unpacked_with_all_its_members() {
 }
 
 #[test]
+fn a_size_is_that_of_all_or_none() {
+    let tells = |bytes: &[u8]| {
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.set_pledged_src_size(Some(bytes.len() as u64)).unwrap();
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let (content, skipped) = (noise(300_000, 1), [0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4]);
+    let one = tells(&content);
+    for (name, packed, expected) in [
+        ("one frame", one.clone(), Some(300_000)),
+        ("of what does not become smaller", tells(&noise(40, 2)), Some(40)),
+        ("no size", zstd(&content), None),
+        ("a frame to be skipped first", [&skipped[..], &one].concat(), None),
+        ("an empty frame first", [tells(b""), one.clone()].concat(), None),
+        ("two frames", [one.as_slice(), &one].concat(), None),
+        ("gzip", gzip(&content), None),
+        ("xz", xz(&content), None),
+    ] {
+        let compression = Compression::of(&packed).unwrap();
+        let told = compression.least_size(&packed[..30], Some(packed.len() as u64));
+        assert_eq!(told, expected, "{name}");
+    }
+    assert_eq!(
+        Compression::Zstd.least_size(&one[..30], None),
+        Some(300_000),
+        "where nobody says how long it is"
+    );
+    assert_eq!(Compression::Zstd.least_size(&[&skipped[..], &one].concat()[..30], None), None);
+}
+
+#[test]
 fn what_is_cut_off_is_no_image() {
     for pack in [gzip, xz, zstd] {
         let packed = pack(&noise(100_000, 1));

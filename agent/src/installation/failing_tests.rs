@@ -127,8 +127,20 @@ fn an_image_of_unknown_size_is_not_tried_on_the_smallest_of_several_disks() {
         variables: Path::new(NO_VARIABLES),
         architecture: None,
     };
-    // raw, gzip, xz: zstd tells here what comes out.
-    for ((name, packed), expected) in PACKED.iter().zip(["touched", "minSizeGigabytes", "minSizeGigabytes"]) {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.set_pledged_src_size(Some(IMAGE.len() as u64)).unwrap();
+    encoder.write_all(&IMAGE).unwrap();
+    let told = encoder.finish().unwrap();
+    let skipped = [0x5e, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4];
+    let images = [
+        ("raw", IMAGE.clone(), "touched"),
+        ("gzip", PACKED[1].1.clone(), "minSizeGigabytes"),
+        ("xz", PACKED[2].1.clone(), "minSizeGigabytes"),
+        ("zstd that tells what comes out", told.clone(), "touched"),
+        ("zstd behind a frame to be skipped", [&skipped[..], &told].concat(), "minSizeGigabytes"),
+        ("zstd of several frames", [told.clone(), told].concat(), "minSizeGigabytes"),
+    ];
+    for (name, packed, expected) in &images {
         let case = Case::new(packed);
         let problem = install(&case.order, &disks, &case.files, &case.told, &surroundings).unwrap_err();
         assert!(problem.message.contains(expected), "{name}: {problem}");

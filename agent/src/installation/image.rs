@@ -54,7 +54,10 @@ impl<'a> OpenedImage<'a> {
         let kind = recognise(&first, image.format).map_err(|why| Problem::new(FETCHING, why))?;
         let content = match kind {
             Kind::Raw(compression) => {
-                let size = compression.map_or(opened.total, |compression| compression.least_size(&first));
+                let size = match compression {
+                    None => opened.total,
+                    Some(compression) => compression.least_size(&first, opened.total),
+                };
                 let body = Box::new(Cursor::new(first).chain(opened.body));
                 Content::Raw { compression, size, body }
             }

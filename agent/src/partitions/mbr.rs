@@ -55,6 +55,12 @@ impl Mbr {
         self.entries().any(|entry| entry.kind == PROTECTIVE)
     }
 
+    /// In sectors, where the last partition ends.
+    pub fn end(&self) -> u64 {
+        let used = self.entries().filter(|entry| entry.kind != 0 && entry.count > 0);
+        used.map(|entry| entry.start + entry.count).max().unwrap_or(0)
+    }
+
     /// Protects a disk of so many sectors.
     pub fn protect(&mut self, sectors: u64) {
         let Some(entry) = self.entries().find(|entry| entry.kind == PROTECTIVE) else { return };

@@ -169,6 +169,50 @@ fn an_ata_disk_erases_itself_and_has_no_password_afterwards() {
     }
 }
 
+/// A disk that has our password and does not erase itself.
+fn clinging(clings: usize) -> Nature {
+    let security = Security { enhanced: false, ..security() };
+    Nature { ata: Some(security), erase: Effect::Refused, clings, ..Nature::default() }
+}
+
+#[test]
+fn a_disk_whose_answer_was_lost_when_it_took_our_password_does_not_keep_it() {
+    let fake = Fake::new(SIZE, Nature { loses_answer: true, ..clinging(0) });
+    assert_eq!(wipe(&fake, Thoroughness::Full, &[]).0.unwrap().method, Wiping::Discarded);
+    assert_eq!(fake.done(), ["set password", "disable password", "punch", "reread"]);
+    assert!(!fake.state().nature.ata.unwrap().enabled);
+}
+
+#[test]
+fn a_password_that_stayed_is_taken_away_at_last() {
+    let fake = Fake::new(SIZE, clinging(1));
+    assert_eq!(wipe(&fake, Thoroughness::Full, &[]).0.unwrap().method, Wiping::Discarded);
+    let done = ["set password", "erase", "disable password", "punch", "reread", "disable password"];
+    assert_eq!(fake.done(), done);
+    assert!(!fake.state().nature.ata.unwrap().enabled);
+}
+
+#[test]
+fn a_disk_that_keeps_our_password_is_not_called_clean() {
+    for (nature, words) in [
+        (clinging(2), "the disk refuses disable password"),
+        (Nature { lies_of_password: true, ..clinging(0) }, "it says that it is gone"),
+        (Nature { loses_answer: true, ..clinging(2) }, "the disk refuses disable password"),
+    ] {
+        let fake = Fake::new(SIZE, nature.clone());
+        let problem = wipe(&fake, Thoroughness::Full, &[]).0.unwrap_err();
+        assert_eq!((problem.step, problem.disk.as_deref()), ("erasing", Some("/dev/sda")), "{nature:?}");
+        for words in ["keeps the password \"beskar7\"", words, "hdparm"] {
+            assert!(problem.message.contains(words), "{nature:?}: {problem}");
+        }
+        assert!(fake.is_zero(0, SIZE), "it is wiped nevertheless");
+    }
+    let bad = Nature { bad_write: Some(5 * MIB + 512), punch: Effect::Refused, ..clinging(2) };
+    let problem = wipe(&Fake::new(SIZE, bad), Thoroughness::Full, &[]).0.unwrap_err();
+    assert_eq!(problem.step, "overwriting");
+    assert!(problem.message.contains("; and the disk keeps the password"), "{problem}");
+}
+
 #[test]
 fn a_disk_that_we_left_locked_is_unlocked() {
     let locked = Security { enabled: true, locked: true, ..security() };

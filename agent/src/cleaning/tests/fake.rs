@@ -47,6 +47,12 @@ pub struct Nature {
     pub ours: bool,
     pub enhanced: Effect,
     pub erase: Effect,
+    /// Whether it takes a password, and its answer is lost.
+    pub loses_answer: bool,
+    /// So many times it does not let go of its password.
+    pub clings: usize,
+    /// Whether it says that its password is gone, and keeps it.
+    pub lies_of_password: bool,
     pub busy: bool,
 }
 
@@ -66,6 +72,9 @@ impl Default for Nature {
             ours: true,
             enhanced: Effect::Zeros,
             erase: Effect::Zeros,
+            loses_answer: false,
+            clings: 0,
+            lies_of_password: false,
             busy: false,
         }
     }
@@ -247,7 +256,8 @@ impl Ata for Fake {
     }
 
     fn set_password(&self) -> Result<(), DeviceError> {
-        self.change_security("set password", |security| security.enabled = true)
+        self.change_security("set password", |security| security.enabled = true)?;
+        if self.state().nature.loses_answer { Err(refused("set password")) } else { Ok(()) }
     }
 
     fn erase(&self, enhanced: bool, limit: Duration) -> Result<(), DeviceError> {
@@ -265,7 +275,13 @@ impl Ata for Fake {
     }
 
     fn disable_password(&self) -> Result<(), DeviceError> {
-        self.change_security("disable password", |security| security.enabled = false)
+        let nature = self.state().nature.clone();
+        if nature.clings > 0 {
+            self.state().nature.clings -= 1;
+            return self.affect("disable password", Effect::Refused);
+        }
+        let lies = nature.lies_of_password;
+        self.change_security("disable password", |security| security.enabled = lies)
     }
 }
 

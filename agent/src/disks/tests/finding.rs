@@ -1,7 +1,7 @@
 use beskar7_agent_protocol::hardware::{Disk, DiskKind};
 
 use crate::{
-    disks::{all, left_alone},
+    disks::{all, left_alone, to_wipe},
     fixture::Tree,
 };
 
@@ -299,6 +299,45 @@ fn disks_that_other_machines_reach_are_left_alone_and_said_why() {
         scsi(&tree, device, name, &[]);
     }
     assert_eq!(left_alone(tree.root()), Ok(vec![]), "these are in the machine, as far as can be seen");
+}
+
+#[test]
+fn a_disk_of_the_machine_that_tells_no_size_has_to_be_wiped_and_what_is_empty_rightly_has_not() {
+    let tree = Tree::new();
+    let empty = ("size", "0");
+    for name in ["loop0", "ram0", "zram0", "dm-0", "md127"] {
+        tree.disk(&format!("virtual/block/{name}"), "", &[empty]);
+    }
+    let removable = ("removable", "1");
+    for (name, attributes) in [
+        ("mmcblk0", vec![empty]),
+        ("nbd0", vec![empty]),
+        ("nvme0c0n1", vec![empty, ("hidden", "1")]),
+        ("nvme0n1", vec![empty, ("serial", "gone")]),
+        ("sda", vec![]),
+        ("sdb", vec![empty]),
+        // A card reader without a card.
+        ("sdc", vec![empty, removable]),
+        ("sr0", vec![empty, removable]),
+        ("vda", vec![empty]),
+    ] {
+        tree.disk(&format!("platform/{name}/block/{name}"), &format!("../../../{name}"), &attributes);
+    }
+    tree.disk("pci/host7/rport-7:0-2/7:0:0:3/block/sdd", "../../../7:0:0:3", &[empty]);
+    // Its port is one for hot-plugging.
+    scsi(&tree, AHCI, "sde", &[empty, removable]);
+    tree.file(&format!("sys/devices/{AHCI}/vendor"), "ATA     \n");
+    let sizes: Vec<(String, u64)> =
+        to_wipe(tree.root()).unwrap().into_iter().map(|disk| (disk.path, disk.size_bytes)).collect();
+    let expected = [
+        ("/dev/nvme0n1", 0),
+        ("/dev/sda", 1_000_204_886_016),
+        ("/dev/sdb", 0),
+        ("/dev/sde", 0),
+        ("/dev/vda", 0),
+    ];
+    assert_eq!(sizes, expected.map(|(path, bytes)| (path.to_owned(), bytes)));
+    assert_eq!(only(&tree).path, "/dev/sda", "nothing is installed on the others");
 }
 
 #[test]
