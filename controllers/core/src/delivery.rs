@@ -160,17 +160,20 @@ pub fn waits_for_reference(host: &PhysicalHost, claim: &str) -> bool {
 /// too long by then would get nothing either way.
 #[must_use]
 pub fn waits_for_pause(host: &PhysicalHost, claim: &str, now: Timestamp, limit: Duration) -> bool {
-    // A claim that is over, and one that went away with its host, wait for nothing.
-    if !paused(host) || claim_of(host) != Some(claim) {
-        return false;
-    }
+    paused(host) && standing_boot(host, claim).is_some_and(|booting| !booting.is_over(now, limit))
+}
+
+/// The mark of a machine that was turned on for this claim, also while its host is paused, or waits for its reference: what
+/// it says meanwhile counts when that is over. A claim that is over, and one that went away with its host, have none.
+#[must_use]
+pub fn standing_boot(host: &PhysicalHost, claim: &str) -> Option<Booting> {
     match Progress::of(host, claim) {
-        Progress::Booting(booting) => !booting.is_over(now, limit),
-        Progress::NotBegun | Progress::Seen => false,
+        Progress::Booting(booting) => Some(booting).filter(|_| claim_of(host) == Some(claim)),
+        Progress::NotBegun | Progress::Seen => None,
     }
 }
 
-/// The mark of a machine that boots for this claim.
+/// The mark of a machine that boots for this claim, where its host is not left as it is.
 #[must_use]
 pub fn booting(host: &PhysicalHost, claim: &str) -> Option<Booting> {
     match held(host, claim) {
@@ -273,6 +276,7 @@ mod tests {
             let opens =
                 [configuration_is_open, volume_is_open].map(|open| open(&held, claim, at(second), LIMIT));
             assert!(!waits || opens == [false, false], "{marks:?} {second} {claim}");
+            assert!(!waits || standing_boot(&held, claim).is_some(), "{marks:?} {second} {claim}");
         }
         let nobodys = with_annotations(host(json!({"claimID": "c"}), json!(null)), &[begun, (PAUSED, "")]);
         assert!(!waits_for_pause(&nobodys, "c", at(200), LIMIT), "nobody holds it");

@@ -62,6 +62,8 @@ enum Tried {
     Done,
     /// Somebody was faster.
     Stale,
+    /// Its host is left as it is: paused, or until its consumer puts its reference back. It counts after that.
+    NotNow,
 }
 
 /// Writes what is heard; cheap to clone.
@@ -113,7 +115,7 @@ impl Hearing {
         claim: &str,
         word: Word,
     ) -> BoxFuture<'static, bool> {
-        let booting = delivery::booting(seen, claim);
+        let booting = delivery::standing_boot(seen, claim);
         // BMCs read images before machines boot from them: not each such read is worth a look.
         let premature = word == Word::Image && booting.is_none();
         if premature || Heard::of(seen, claim).has(word) {
@@ -157,7 +159,7 @@ impl Hearing {
 
     /// Whether a word was heard here of a machine, written down or not.
     pub(super) fn has_heard(&self, host: &PhysicalHost, claim: &str, word: Word) -> bool {
-        let armed = delivery::booting(host, claim).map(|booting| booting.since.as_second());
+        let armed = delivery::standing_boot(host, claim).map(|booting| booting.since.as_second());
         let told = Told { host: key(host), claim: claim.to_owned(), armed, word };
         self.heard.has(&told)
     }
@@ -182,7 +184,7 @@ impl Hearing {
             };
             match tried {
                 Ok(Tried::Done) => return true,
-                Ok(Tried::Stale) => {}
+                Ok(Tried::Stale | Tried::NotNow) => {}
                 Err(error) => {
                     let error = causes(&error);
                     tracing::warn!(namespace, name, error, "what was heard can't be written yet");
@@ -197,12 +199,15 @@ impl Hearing {
         let (namespace, name) = &told.host;
         let Some(host) = hosts.get_opt(name).await? else { return Ok(Tried::Done) };
         let heard = Heard::of(&host, &told.claim);
-        let counts = delivery::booting(&host, &told.claim).is_some_and(|booting| {
+        let counts = delivery::standing_boot(&host, &told.claim).is_some_and(|booting| {
             let of_this_arming = told.armed.is_none_or(|armed| booting.since.as_second() == armed);
             of_this_arming && matters(told.word, &booting.evidence)
         });
         if heard.has(told.word) || !counts {
             return Ok(Tried::Done);
+        }
+        if delivery::booting(&host, &told.claim).is_none() {
+            return Ok(Tried::NotNow);
         }
         let value = heard.with(told.word, now()).to_string();
         let change = json!({ "metadata": { "annotations": { annotations::HEARD: value } } });

@@ -1,6 +1,6 @@
 use std::{
     convert::Infallible,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use futures::FutureExt as _;
@@ -22,10 +22,17 @@ fn host() -> Value {
     })
 }
 
+fn paused() -> Value {
+    let mut host = host();
+    host["metadata"]["annotations"][annotations::PAUSED] = json!("");
+    host
+}
+
 /// Has the host, answers while it may, and counts what is written.
 #[derive(Default)]
 struct ApiServer {
     writes: AtomicUsize,
+    paused: AtomicBool,
 }
 
 fn hearing(server: &Arc<ApiServer>, answers: &Arc<Semaphore>) -> Hearing {
@@ -37,7 +44,8 @@ fn hearing(server: &Arc<ApiServer>, answers: &Arc<Semaphore>) -> Hearing {
             if request.method() == http::Method::PATCH {
                 server.writes.fetch_add(1, Ordering::SeqCst);
             }
-            Ok::<_, Infallible>(http::Response::new(Body::from(serde_json::to_vec(&host()).unwrap())))
+            let host = if server.paused.load(Ordering::SeqCst) { paused() } else { host() };
+            Ok::<_, Infallible>(http::Response::new(Body::from(serde_json::to_vec(&host).unwrap())))
         }
     });
     Hearing::new(Client::new(service, "default"))
@@ -77,4 +85,36 @@ async fn nobody_waits_for_ever_and_it_is_written_all_the_same() {
     answers.add_permits(16);
     assert!(again.await, "it is still on its way");
     assert_eq!(server.writes.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_said_while_the_host_is_paused_is_written_when_that_is_over() {
+    let (server, answers) = (Arc::<ApiServer>::default(), Arc::new(Semaphore::new(16)));
+    server.paused.store(true, Ordering::SeqCst);
+    let hearing = hearing(&server, &answers);
+    let [running, held]: [PhysicalHost; 2] =
+        [host(), paused()].map(|host| serde_json::from_value(host).unwrap());
+    // Also who saw the host before the pause, and found it paused when it was to be written.
+    for seen in [&held, &running] {
+        assert!(!hearing.hear(&key(seen), seen, "c", Word::Home).await, "it is not written yet");
+    }
+    assert_eq!(server.writes.load(Ordering::SeqCst), 0, "a paused host is left as it is");
+    server.paused.store(false, Ordering::SeqCst);
+    advance(LONGEST_PAUSE).await;
+    assert!(hearing.hear(&key(&running), &running, "c", Word::Home).await);
+    assert_eq!(server.writes.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_fetched_all_while_his_host_was_paused_is_known_to_have_it() {
+    let (server, answers) = (Arc::<ApiServer>::default(), Arc::new(Semaphore::new(16)));
+    server.paused.store(true, Ordering::SeqCst);
+    let hearing = hearing(&server, &answers);
+    let [running, held]: [PhysicalHost; 2] =
+        [host(), paused()].map(|host| serde_json::from_value(host).unwrap());
+    assert!(!hearing.has_heard(&running, "c", Word::Image));
+    drop(hearing.hear(&key(&held), &held, "c", Word::Image));
+    for host in [&held, &running] {
+        assert!(hearing.has_heard(host, "c", Word::Image), "it starts from its disk the next time");
+    }
 }

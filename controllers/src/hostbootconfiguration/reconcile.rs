@@ -216,7 +216,8 @@ async fn compare(
     if starts && mode == BootMode::Legacy && !whole.has_kernel() {
         let why =
             "The image holds an EFI program and no kernel, and the machine boots by BIOS: set bootMode: UEFI";
-        return (Checked::NotBootable(why.to_owned()), Again::Never);
+        // Another image may come under the same tag.
+        return (Checked::NotBootable(why.to_owned()), Again::LessAndLess);
     }
     match soon(&whole).await {
         Ok(None) => {}
@@ -232,7 +233,7 @@ async fn compare(
     let found = Checked::Ready(Found { artifacts, image_digest, command_line });
     match unless_it_starts(configuration, &found, presenter).filter(|_| starts) {
         None => (found, Again::Never),
-        Some(why) => (Checked::NotBootable(why), Again::Never),
+        Some(why) => (Checked::NotBootable(why), Again::LessAndLess),
     }
 }
 
