@@ -5,6 +5,7 @@ mod harmless;
 mod kairos;
 mod nocloud;
 
+pub(crate) use self::nocloud::fields;
 pub use self::{
     autoinstall::autoinstall,
     kairos::kairos,

@@ -9,7 +9,7 @@ use super::quoted;
 use crate::delivery::MetaData;
 
 /// The names and values of what a machine is told of itself.
-pub(super) fn fields(meta_data: &MetaData) -> Vec<(&str, Value)> {
+pub(crate) fn fields(meta_data: &MetaData) -> Vec<(&str, Value)> {
     let ours = ours(meta_data).into_iter().filter(|(name, _)| !meta_data.more.contains_key(*name));
     let ours = ours.map(|(name, value)| (name, Value::from(value)));
     ours.chain(meta_data.more.iter().map(|(name, value)| (name.as_str(), value.clone()))).collect()

@@ -10,7 +10,7 @@
 //! an address by DHCP.
 
 use bytes::Bytes;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::{File, VolumeError, iso};
 use crate::{delivery::Configuration, form};
@@ -75,23 +75,25 @@ fn cidata(configuration: &Configuration) -> Vec<File<'static>> {
 
 fn config_2(configuration: &Configuration) -> Vec<File<'static>> {
     let Configuration { user_data, meta_data, .. } = configuration;
-    // Readers take the uuid as the id of the instance; it need not look like one.
-    let mut about = json!({
-        "uuid": meta_data.instance_id,
-        "hostname": meta_data.hostname,
-        "name": meta_data.hostname,
-        "availability_zone": meta_data.zone,
-        "meta": { "provider_id": meta_data.provider_id, "phone_home_url": meta_data.phone_home_url },
-        "provider_id": meta_data.provider_id,
-        "phone_home_url": meta_data.phone_home_url,
-    });
-    if let Some(about) = about.as_object_mut() {
-        about.extend(meta_data.more.clone());
+    let mut about: Map<String, Value> =
+        form::fields(meta_data).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    // Readers take the uuid as the id of the instance, which need not look like one, and its name as that of the host. Who
+    // calls them as NoCloud does means the same.
+    for (name, on_nocloud) in [("uuid", "instance-id"), ("hostname", "local-hostname")] {
+        let told = meta_data.more.get(name).or_else(|| about.get(on_nocloud)).cloned();
+        about.insert(name.to_owned(), told.unwrap_or_default());
+    }
+    let usual = [
+        ("name", about.get("hostname").cloned().unwrap_or_default()),
+        ("meta", json!({ "provider_id": meta_data.provider_id, "phone_home_url": meta_data.phone_home_url })),
+    ];
+    for (name, value) in usual {
+        about.entry(name).or_insert(value);
     }
     // Of an object cloud-init takes what stands under its own name.
     let vendor_data = json!({ "cloud-init": form::vendor_data(meta_data) });
     vec![
-        File { path: "openstack/latest/meta_data.json", content: about.to_string().into() },
+        File { path: "openstack/latest/meta_data.json", content: Value::from(about).to_string().into() },
         File { path: "openstack/latest/user_data", content: user_data.clone() },
         File { path: "openstack/latest/vendor_data.json", content: vendor_data.to_string().into() },
     ]

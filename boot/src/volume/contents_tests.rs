@@ -65,6 +65,33 @@ fn config_2_has_what_a_config_drive_has_and_no_network() {
 }
 
 #[test]
+fn config_2_tells_what_cidata_tells() {
+    let mut told = configuration();
+    let meta_data = &mut told.meta_data;
+    meta_data.zone = Some("rack-1".to_owned());
+    meta_data.cluster = Some("edge".to_owned());
+    meta_data.uuid = Some("38947555-7742-3448-3784-823347823834".to_owned());
+    let read = |told: &Configuration| -> Value {
+        serde_json::from_slice(content(&Format::Config2.files(told), "openstack/latest/meta_data.json"))
+            .unwrap()
+    };
+    let about = read(&told);
+    for (name, value) in form::fields(&told.meta_data) {
+        let expected = if name == "uuid" { "0f2e \"x\": y".into() } else { value };
+        assert_eq!(about[name], expected, "{name}");
+    }
+    for (theirs, ours) in [("local-hostname", "hostname"), ("instance-id", "uuid")] {
+        let mut more = told.clone();
+        more.meta_data.more.insert(theirs.to_owned(), "mine".into());
+        assert_eq!(read(&more)[ours], "mine", "{ours}");
+        more.meta_data.more.insert(ours.to_owned(), "mine by that name".into());
+        assert_eq!(read(&more)[ours], "mine by that name", "{ours}");
+    }
+    let absent = read(&configuration());
+    assert_eq!((absent.get("zone"), absent.get("cluster")), (None, None), "and no null in their place");
+}
+
+#[test]
 fn user_data_may_be_any_bytes() {
     let binary = Bytes::from_static(&[0x1f, 0x8b, 0xff, 0]);
     let packed = Configuration { user_data: binary.clone(), ..configuration() };
