@@ -123,7 +123,17 @@ impl Fat {
 
     /// Whether a kernel line of it can be changed.
     pub fn has_kernel(&self) -> bool {
-        self.unified.is_some() || self.files.iter().any(|file| kernel_lines(file.kind, &file.text) > 0)
+        self.unified.is_some() || self.kernel_lines() > 0
+    }
+
+    /// How many kernel lines its configuration has.
+    pub fn kernel_lines(&self) -> usize {
+        self.files.iter().map(|file| kernel_lines(file.kind, &file.text)).sum()
+    }
+
+    /// How long its configuration is.
+    pub fn text_length(&self) -> usize {
+        self.files.iter().map(|file| file.text.len()).sum()
     }
 
     /// The file system with these parameters; nothing when no kernel line is in it. A GRUB that only hands over to the

@@ -21,6 +21,10 @@ use crate::source::Source;
 pub const LARGEST_FILE: u64 = 256 * 1024;
 /// Configuration files of one image.
 const MOST_FILES: u64 = 256;
+/// What is kept of the configuration of one image, in bytes. Real ones have less than a hundred kilobytes.
+pub const MOST_TEXT: u64 = 2 << 20;
+/// Kernel lines of one image: all parameters are put on each of them. The largest menus have some hundreds.
+pub const MOST_KERNEL_LINES: u64 = 1024;
 /// EFI system partitions of one image.
 const MOST_PARTITIONS: usize = 4;
 
@@ -67,6 +71,28 @@ pub struct SystemPartition {
     pub boots: Vec<Boot>,
 }
 
+/// How much is kept of an image: whoever makes one decides what is in it, and it is kept for all who boot from it.
+#[derive(Default)]
+struct Budget {
+    text: u64,
+    kernel_lines: u64,
+}
+
+impl Budget {
+    fn spend(&mut self, text: usize, kernel_lines: usize) -> Result<(), OverlayError> {
+        self.text += text as u64;
+        self.kernel_lines += kernel_lines as u64;
+        let all = [
+            (self.text, "bytes of configuration", MOST_TEXT),
+            (self.kernel_lines, "kernel lines", MOST_KERNEL_LINES),
+        ];
+        match all.into_iter().find(|(spent, _, most)| spent > most) {
+            Some((_, what, most)) => Err(OverlayError::TooMuch { what, most }),
+            None => Ok(()),
+        }
+    }
+}
+
 /// All names of a file.
 type Names = Vec<FileRecord>;
 
@@ -89,9 +115,10 @@ impl Image {
             None => Vec::new(),
         };
         let (names, top) = all_names(&mut reader, &volumes).await?;
-        let files = configuration(&mut reader, &names).await?;
+        let mut budget = Budget::default();
+        let files = configuration(&mut reader, &names, &mut budget).await?;
         let starts = system_partitions(&boots, gpt.as_ref(), &mbr);
-        let partitions = read_partitions(&mut reader, &starts, &boots, &names).await?;
+        let partitions = read_partitions(&mut reader, &starts, (&boots, &names), &mut budget).await?;
         let casper = top.contains("casper");
         let image = Self { length: source.length(), volumes, files, partitions, mbr, gpt, casper };
         image.check()?;
@@ -156,6 +183,7 @@ async fn all_names(
 async fn configuration(
     reader: &mut Reader<'_>,
     names: &BTreeMap<(u32, u32), Names>,
+    budget: &mut Budget,
 ) -> Result<Vec<File>, OverlayError> {
     let mut files = Vec::new();
     for ((block, length), records) in names {
@@ -169,6 +197,9 @@ async fn configuration(
         }
         let text = reader.read(u64::from(*block) * SECTOR, length).await?;
         let Some(kind) = Kind::of(&record.path, &text) else { continue };
+        // A file of which nothing would be changed is of no interest.
+        let Some(kernel_lines) = changed_lines(kind, &text) else { continue };
+        budget.spend(text.len(), kernel_lines)?;
         let places = records.iter().map(|record| record.place).collect();
         files.push(File {
             path: record.path.clone(),
@@ -179,16 +210,16 @@ async fn configuration(
             checksums: Vec::new(),
         });
     }
-    // A file of which nothing would be changed is of no interest.
-    files.retain(|file| is_changed(file.kind, &file.text));
     files.sort_by(|a, b| a.path.cmp(&b.path));
     add_checksums(reader, names, &mut files).await?;
     Ok(files)
 }
 
-fn is_changed(kind: Kind, text: &[u8]) -> bool {
+/// How many kernel lines a file has in which something would be changed; nothing where it would stay as it is.
+fn changed_lines(kind: Kind, text: &[u8]) -> Option<usize> {
     let some = Arguments::new(&["x".to_owned()]);
-    kind.edit(text, &some).is_ok_and(|edited| edited.text != text)
+    let edited = kind.edit(text, &some).ok()?;
+    (edited.text != text).then_some(edited.kernel_lines)
 }
 
 async fn add_checksums(
@@ -235,12 +266,13 @@ fn system_partitions(boots: &[Boot], gpt: Option<&Gpt>, mbr: &Mbr) -> Vec<u64> {
 async fn read_partitions(
     reader: &mut Reader<'_>,
     starts: &[u64],
-    boots: &[Boot],
-    names: &BTreeMap<(u32, u32), Names>,
+    (boots, names): (&[Boot], &BTreeMap<(u32, u32), Names>),
+    budget: &mut Budget,
 ) -> Result<Vec<SystemPartition>, OverlayError> {
     let mut partitions = Vec::new();
     for start in starts {
         let Some(fat) = Fat::read(reader, *start).await? else { continue };
+        budget.spend(fat.text_length(), fat.kernel_lines())?;
         let is_it = |block: u32| u64::from(block) * SECTOR == *start;
         let records: Vec<&FileRecord> =
             names.iter().filter(|((block, _), _)| is_it(*block)).flat_map(|(_, records)| records).collect();
@@ -252,3 +284,7 @@ async fn read_partitions(
     }
     Ok(partitions)
 }
+
+#[cfg(test)]
+#[path = "image_tests.rs"]
+mod tests;

@@ -126,7 +126,8 @@ impl Plan {
         let block = block(start)?;
         for boot in &partition.boots {
             // Many have one sector there, or none, and firmware takes what the file system says.
-            let was_true = u64::from(boot.count) * BLOCK == partition.fat.length();
+            // A file system may be some sectors shorter than its file, and is counted with them.
+            let was_true = u64::from(boot.count) * BLOCK >= partition.fat.length();
             let true_count = u16::try_from(length.div_ceil(BLOCK)).unwrap_or(0);
             let count = if was_true { true_count } else { boot.count };
             let entry = [count.to_le_bytes().as_slice(), &block.to_le_bytes()].concat();

@@ -15,6 +15,8 @@ use beskar7_boot::{
 /// changed one.
 const MOST_OPEN: usize = 32;
 const MOST_CHANGED: usize = 1024;
+/// And no more than so many bytes of changes: they are made anew from an image that is open.
+const MOST_CHANGES: usize = 64 << 20;
 
 /// Why an image can't be presented.
 #[derive(Debug, thiserror::Error)]
@@ -93,7 +95,9 @@ impl Images {
         Self {
             upstreams,
             open: Mutex::new(Kept::new(MOST_OPEN)),
-            changed: Mutex::new(Kept::new(MOST_CHANGED)),
+            changed: Mutex::new(Kept::within(MOST_CHANGED, MOST_CHANGES, |presented: &Presented| {
+                presented.overlay.held()
+            })),
         }
     }
 
@@ -168,13 +172,22 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 /// Keeps so many, and of more those that were used last.
 pub(super) struct Kept<K, V> {
     most: usize,
+    /// How heavy all together may be, and how heavy each is.
+    heaviest: usize,
+    weigh: fn(&V) -> usize,
+    weight: usize,
     uses: u64,
     all: HashMap<K, (u64, V)>,
 }
 
 impl<K: std::hash::Hash + Eq + Clone, V: Clone> Kept<K, V> {
     pub(super) fn new(most: usize) -> Self {
-        Self { most, uses: 0, all: HashMap::new() }
+        Self::within(most, usize::MAX, |_| 0)
+    }
+
+    /// The same, and no more than is as heavy as this together; but always the last.
+    pub(super) fn within(most: usize, heaviest: usize, weigh: fn(&V) -> usize) -> Self {
+        Self { most, heaviest, weigh, weight: 0, uses: 0, all: HashMap::new() }
     }
 
     pub(super) fn get(&mut self, key: &K) -> Option<V> {
@@ -185,15 +198,20 @@ impl<K: std::hash::Hash + Eq + Clone, V: Clone> Kept<K, V> {
     }
 
     pub(super) fn forget(&mut self, key: &K) {
-        self.all.remove(key);
+        if let Some((_, value)) = self.all.remove(key) {
+            self.weight -= (self.weigh)(&value);
+        }
     }
 
     pub(super) fn put(&mut self, key: K, value: V) {
+        self.forget(&key);
         self.uses += 1;
+        self.weight += (self.weigh)(&value);
         self.all.insert(key, (self.uses, value));
-        if self.all.len() > self.most {
+        while self.all.len() > self.most || (self.all.len() > 1 && self.weight > self.heaviest) {
             let oldest = self.all.iter().min_by_key(|(_, (used, _))| *used).map(|(key, _)| key.clone());
-            oldest.map(|key| self.all.remove(&key));
+            let Some(oldest) = oldest else { return };
+            self.forget(&oldest);
         }
     }
 }

@@ -28,6 +28,23 @@ fn what_was_not_used_for_longest_goes() {
     assert_eq!((kept.get(&"a"), kept.get(&"b"), kept.get(&"c")), (Some(1), None, Some(3)));
 }
 
+#[test]
+fn what_is_too_heavy_together_goes_too_but_for_the_last() {
+    let mut kept = Kept::within(9, 10, |weight| *weight);
+    kept.put("a", 4);
+    kept.put("b", 4);
+    kept.put("a", 6);
+    assert_eq!((kept.get(&"b"), kept.get(&"a")), (Some(4), Some(6)), "what it replaced weighs nothing");
+    kept.put("c", 1);
+    assert_eq!((kept.get(&"a"), kept.get(&"b"), kept.get(&"c")), (Some(6), None, Some(1)));
+    kept.put("d", 99);
+    assert_eq!((kept.get(&"a"), kept.get(&"c"), kept.get(&"d")), (None, None, Some(99)));
+    kept.forget(&"d");
+    kept.put("e", 10);
+    kept.put("f", 1);
+    assert_eq!((kept.get(&"e"), kept.get(&"f")), (None, Some(1)));
+}
+
 /// An image of which the boot loader's configuration can be changed.
 fn image() -> Bytes {
     let menu = "menuentry 'Install' {\n    linux /vmlinuz quiet\n    initrd /initrd\n}\n";
