@@ -9,8 +9,9 @@ use beskar7_api::labels;
 use beskar7_e2e::wait::{self, Seen};
 use beskar7_e2e::workload::Kubelets;
 use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::jiff::Timestamp;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 
 use super::hosts::held;
@@ -124,7 +125,7 @@ async fn refuses_two_nodes_of_one_board(stack: &Stack, workload: &Client) -> Res
     let free = stack.racks.names().find(|host| !held.contains(*host)).context("no free host")?.to_owned();
     let uuid = stack.get("physicalhost", &free).await?["status"]["hardwareDetails"]["uuid"].clone();
     let twin: Node = serde_json::from_value(json!({"metadata": {"name": "twin"}}))?;
-    nodes.create(&PostParams::default(), &twin).await?;
+    let made = nodes.create(&PostParams::default(), &twin).await?.creation_timestamp().context("no time")?.0;
     let info = json!({"status": {"nodeInfo": {
         "systemUUID": uuid, "machineID": "", "bootID": "", "kernelVersion": "", "osImage": "",
         "containerRuntimeVersion": "", "kubeletVersion": "", "kubeProxyVersion": "",
@@ -132,6 +133,12 @@ async fn refuses_two_nodes_of_one_board(stack: &Stack, workload: &Client) -> Res
     }}});
     nodes.patch_status("twin", &PatchParams::default(), &Patch::Merge(&info)).await?;
 
+    // Times are told in seconds: a machine of the same one would not be younger.
+    wait::until_true("the twin's second to be over", LIMIT, || async {
+        let now = Timestamp::now();
+        Ok(if now.as_second() > made.as_second() { Ok(()) } else { Err(now.to_string()) })
+    })
+    .await?;
     let before = stack.machines_of(WORKERS).await?;
     stack.merge("machinedeployment", WORKERS, &json!({"spec": {"replicas": 3}})).await?;
     let new = wait::until("a third worker", LIMIT, || async {
