@@ -123,7 +123,7 @@ mod tests {
             ("starts by another firmware", none.clone(), &held("1", "Legacy"), true),
             ("is claimed anew", none.clone(), &held("2", "Legacy"), true),
             ("is paused", pause(none.clone()), &held("2", "Legacy"), true),
-            ("is not any more", none.clone(), &held("2", "Legacy"), true),
+            ("is not any more", none, &held("2", "Legacy"), true),
         ] {
             wakes.known_hosts = Cache::of(vec![host(&annotations, spec)]);
             let key = ("metal".to_owned(), "h".to_owned());
