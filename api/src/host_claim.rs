@@ -97,7 +97,7 @@ pub struct HostClaimSpec {
     /// `value`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_data: Option<NamespacedReference>,
-    /// A Secret in the claim's namespace with an Ignition configuration, under `value`.
+    /// A Secret in the claim's namespace with an Ignition configuration, under `userData` or `value`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignition_ref: Option<LocalReference>,
     /// The operating system's family, which decides how the image is told where its configuration is: kairos, talos,

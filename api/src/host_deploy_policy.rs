@@ -54,7 +54,7 @@ pub struct HostDeployPolicySpec {
     #[serde(default)]
     pub on_revoke: OnRevoke,
     /// The least cleaning between two claims under this policy: None, Metadata or Full. The host may
-    /// ask for more. None says that hosts are passed on as they are.
+    /// ask for more. None demands nothing: disks are cleaned as their host says, or as is usual.
     #[serde(default)]
     pub minimum_cleaning: Cleaning,
 }

@@ -132,8 +132,8 @@ pub struct PhysicalHostSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 256))]
     pub cordoned: Option<String>,
-    /// How the host's disks are cleaned when it is released: None, Metadata or Full. A policy, a
-    /// Machine or a claim may ask for more than this, never for less. Without it, Metadata where the
+    /// How the host's disks are cleaned when it is released: None, Metadata or Full. A policy or
+    /// a Machine may ask for more than this, never for less. Without it, Metadata where the
     /// manager has an agent to clean with, else None.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Cleaning")]
