@@ -102,7 +102,8 @@ pub fn take_password_away(work: &Work<'_>) -> Result<(), Problem> {
     })
 }
 
-/// Unlocks a disk that lost power while it erased itself: it has our password.
+/// Unlocks a disk that lost power while it erased itself: it has our password. One that has it and lost no power is open
+/// until it does.
 ///
 /// # Errors
 /// It is locked by another one.
@@ -110,8 +111,20 @@ pub fn unlock(work: &Work<'_>) -> Result<(), Problem> {
     let Some(ata) = work.device.ata() else { return Ok(()) };
     // A disk that does not tell is not locked in a way that we could open. If it is, writing to it fails.
     let Ok(security) = ata.security() else { return Ok(()) };
-    if !security.locked {
-        return Ok(());
+    match (security.locked, security.enabled, security.frozen) {
+        (true, _, _) => {}
+        (false, false, _) => return Ok(()),
+        (false, true, true) => {
+            work.log("has a password, and firmware keeps it from being taken away");
+            return Ok(());
+        }
+        (false, true, false) => {
+            match ata.disable_password() {
+                Ok(()) => work.log("had our password from an erase that did not end, and has none any more"),
+                Err(error) => work.log(&format!("has a password that is not ours: {error}")),
+            }
+            return Ok(());
+        }
     }
     let outcome = ata.unlock().and_then(|()| ata.disable_password());
     outcome.map_err(|error| {

@@ -69,6 +69,10 @@ impl Way {
 /// # Errors
 /// No way worked: why the last one did not. Or the disk is wiped, and keeps the password by which it was to erase itself.
 pub fn wipe(work: &Work<'_>) -> Result<Wiping, Problem> {
+    // Broken off, it has taken the table with it: who is content with less then would not know where the partitions were.
+    if let Err(problem) = metadata::wipe_partitions(work) {
+        work.log(&format!("goes on with its partitions as they are: {}", problem.message));
+    }
     let by_password = ata::ways(work);
     let has_had_password = !by_password.is_empty();
     let wiped = wipe_by([nvme::ways(work), by_password, vec![Way::Punch]].concat(), work);

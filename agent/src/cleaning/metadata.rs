@@ -13,6 +13,16 @@ const STEP: &str = "wiping signatures";
 /// # Errors
 /// The disk fails.
 pub fn wipe(work: &Work<'_>) -> Result<(), Problem> {
+    let inner = wipe_partitions(work)?;
+    wipe_ends(work)?;
+    inner.into_iter().try_for_each(|span| zeros::check(work, span))
+}
+
+/// Wipes the ends of all partitions, and says where that was.
+///
+/// # Errors
+/// The disk fails.
+pub fn wipe_partitions(work: &Work<'_>) -> Result<Vec<Span>, Problem> {
     work.progress(STEP, None);
     let partitions = work
         .devices
@@ -21,8 +31,7 @@ pub fn wipe(work: &Work<'_>) -> Result<(), Problem> {
     let inner = partitions.into_iter().map(|partition| partition.within(work.disk.size_bytes));
     let inner: Vec<Span> = inner.flat_map(Span::ends).collect();
     write(work, &inner)?;
-    wipe_ends(work)?;
-    inner.into_iter().try_for_each(|span| zeros::check(work, span))
+    Ok(inner)
 }
 
 /// Wipes the ends of the disk, has the kernel forget its partitions, and reads the ends back.

@@ -4,6 +4,11 @@
 /// of LUKS, which take the most.
 const AREA: u64 = 16 * 1024 * 1024;
 
+/// Ceph's BlueStore has its label at the beginning of what it owns, and again at these places behind that.
+const LABELS: [u64; 4] = [1 << 30, 10 << 30, 100 << 30, 1000 << 30];
+/// How long such a label may be, and more.
+const LABEL: u64 = 64 * 1024;
+
 /// Some bytes of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
@@ -32,13 +37,17 @@ impl Span {
         Self { start: self.start.min(size), end: self.end.min(size) }
     }
 
-    /// The places at its beginning and at its end where signatures are; one where they meet.
+    /// The places where signatures are, in their order: at its beginning and at its end, one where they meet, and the few
+    /// between.
     #[must_use]
     pub fn ends(self) -> Vec<Self> {
         if self.length() <= 2 * AREA {
             return vec![self];
         }
-        vec![Self::new(self.start, AREA), Self { start: self.end - AREA, end: self.end }]
+        let last = Self { start: self.end - AREA, end: self.end };
+        let labels = LABELS.into_iter().map(|place| Self::new(self.start.saturating_add(place), LABEL));
+        let between = labels.filter(|label| label.start < last.start);
+        [Self::new(self.start, AREA)].into_iter().chain(between).chain([last]).collect()
     }
 }
 
@@ -56,6 +65,23 @@ mod tests {
         ] {
             let ends: Vec<_> = span.ends().into_iter().map(|end| (end.start, end.end)).collect();
             assert_eq!(ends, expected, "{span:?}");
+        }
+    }
+
+    #[test]
+    fn labels_that_lie_between_the_ends_are_found_in_partitions_too() {
+        const GIB: u64 = 1 << 30;
+        for (span, expected) in [
+            (Span::new(0, GIB), vec![]),
+            (Span::new(0, GIB + 2 * AREA), vec![GIB]),
+            (Span::new(0, 2 << 40), vec![GIB, 10 * GIB, 100 * GIB, 1000 * GIB]),
+            (Span::new(5 * GIB, 20 * GIB), vec![6 * GIB, 15 * GIB]),
+        ] {
+            let ends = span.ends();
+            assert!(ends.is_sorted_by_key(|end| end.start) && ends.iter().all(|end| end.end <= span.end));
+            let between: Vec<u64> =
+                ends.iter().filter(|end| end.length() == LABEL).map(|end| end.start).collect();
+            assert_eq!(between, expected, "{span:?}");
         }
     }
 

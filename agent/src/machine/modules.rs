@@ -7,12 +7,14 @@ mod dependencies;
 mod devices;
 mod drivers;
 mod pattern;
+mod wishes;
 
 pub use self::{
     aliases::matching,
     dependencies::{Missing, Modules},
     devices::modaliases,
     drivers::{Drivers, insert},
+    wishes::wishes,
 };
 
 /// A module's name, as its users mean it: whether a file is called with `-` or `_` makes no difference.

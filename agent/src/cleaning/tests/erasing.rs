@@ -223,6 +223,23 @@ fn a_disk_that_we_left_locked_is_unlocked() {
 }
 
 #[test]
+fn a_disk_that_kept_our_password_and_its_power_loses_the_password() {
+    let open = Security { enabled: true, ..security() };
+    for (ours, frozen, expected) in [
+        (true, false, vec!["disable password", "reread"]),
+        // Nobody can take it away now, or it is somebody else's: what is on the disk is wiped all the same.
+        (true, true, vec!["reread"]),
+        (false, false, vec!["disable password", "reread"]),
+    ] {
+        let nature = Nature { ata: Some(Security { frozen, ..open }), ours, ..Nature::default() };
+        let fake = Fake::new(SIZE, nature);
+        assert!(wipe(&fake, Thoroughness::Metadata, &[]).0.is_ok());
+        assert_eq!(fake.done(), expected, "{ours} {frozen}");
+        assert_eq!(fake.state().nature.ata.unwrap().enabled, !ours || frozen, "{ours} {frozen}");
+    }
+}
+
+#[test]
 fn a_disk_that_somebody_else_locked_is_a_failure_that_says_so() {
     let locked = Security { enabled: true, locked: true, ..security() };
     for (security, words) in

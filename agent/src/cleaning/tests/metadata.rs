@@ -2,7 +2,7 @@ use beskar7_agent_protocol::{order::Thoroughness, report::Wiping};
 
 use super::{
     Listener, MIB, disk,
-    fake::{Fake, Fakes, Nature},
+    fake::{Effect, Fake, Fakes, Nature},
     wipe,
 };
 use crate::cleaning::{clean, spans::Span};
@@ -86,6 +86,22 @@ fn partitions_go_before_the_table_that_tells_of_them() {
     let fake = Fake::new(160 * MIB, Nature { bad_write: Some(41 * MIB), ..Nature::default() });
     assert!(wipe(&fake, Thoroughness::Metadata, &[Span::new(40 * MIB, 60 * MIB)]).0.is_err());
     assert!(!fake.is_zero(0, 512) && !fake.is_zero(160 * MIB - 512, 160 * MIB));
+}
+
+#[test]
+fn what_a_full_wipe_that_was_broken_off_leaves_to_less_is_no_partition() {
+    let bad_write = Some(30 * MIB + 512);
+    let fake = Fake::new(160 * MIB, Nature { punch: Effect::Refused, bad_write, ..Nature::default() });
+    let partition = Span::new(40 * MIB, 60 * MIB);
+    let problem = wipe(&fake, Thoroughness::Full, &[partition]).0.unwrap_err();
+    assert_eq!(problem.step, "overwriting");
+    // Its table is gone, and nobody knows any more where the partition was.
+    assert_eq!(wipe(&fake, Thoroughness::Metadata, &[]).0.unwrap().method, Wiping::Metadata);
+    let state = fake.state();
+    for end in partition.ends() {
+        let [from, to] = [end.start, end.end].map(|at| usize::try_from(at).unwrap());
+        assert!(state.content[from..to].iter().all(|byte| *byte != 0xa5), "{end:?}");
+    }
 }
 
 #[test]

@@ -18,6 +18,8 @@ pub struct Modules {
 struct Module {
     path: String,
     needs: Vec<String>,
+    /// What it would like to be loaded before it.
+    wishes: Vec<String>,
 }
 
 /// A module that is needed, and not there.
@@ -33,12 +35,21 @@ impl Modules {
         let lines = lines.filter(|(path, _)| !LEFT_OUT.iter().any(|left_out| path.starts_with(left_out)));
         let module = |(path, needs): (&str, &str)| {
             let needs = needs.split_ascii_whitespace().map(name_of).collect();
-            (name_of(path), Module { path: uncompressed(path), needs })
+            (name_of(path), Module { path: uncompressed(path), needs, wishes: Vec::new() })
         };
         Self {
             known: lines.map(module).collect(),
             built_in: built_in.lines().filter(|line| !line.is_empty()).map(name_of).collect(),
         }
+    }
+
+    /// The same, with what modules would like to be loaded before them.
+    #[must_use]
+    pub fn wishing(mut self, mut wishes: HashMap<String, Vec<String>>) -> Self {
+        for (name, module) in &mut self.known {
+            module.wishes = wishes.remove(name).unwrap_or_default();
+        }
+        self
     }
 
     /// Where a module is, if there is one of this name.
@@ -70,6 +81,12 @@ impl Modules {
         // `depmod` names what is needed first last.
         for needed in module.needs.iter().rev() {
             self.visit(needed, visited, order)?;
+        }
+        for wished in module.wishes.iter().filter(|wished| self.known.contains_key(*wished)) {
+            // It goes without.
+            if self.visit(wished, visited, order).is_err() {
+                continue;
+            }
         }
         order.push((name.to_owned(), module.path.clone()));
         Ok(())

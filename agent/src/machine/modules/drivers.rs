@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Modules, matching, modaliases};
+use super::{Modules, matching, modaliases, wishes};
 use crate::journal::Journal;
 
 /// A device that a driver reveals may take a moment to show.
@@ -45,7 +45,11 @@ impl<'a> Drivers<'a> {
         let dependencies = fs::read_to_string(directory.join("modules.dep"))?;
         // A kernel without any has no such table.
         let built_in = fs::read_to_string(directory.join("modules.builtin")).unwrap_or_default();
-        let modules = Modules::parse(&dependencies, &built_in);
+        // Nothing is wished for where there is none of these.
+        let [soft, aliases] =
+            ["softdep", "alias"].map(|table| fs::read_to_string(directory.join(format!("modules.{table}"))));
+        let wishes = wishes(&soft.unwrap_or_default(), &aliases.unwrap_or_default());
+        let modules = Modules::parse(&dependencies, &built_in).wishing(wishes);
         let (seen, tried) = (BTreeSet::new(), HashSet::new());
         Ok(Self { directory, sys, journal, insert, modules, seen, tried })
     }

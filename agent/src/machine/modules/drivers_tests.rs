@@ -71,3 +71,30 @@ fn a_kernel_without_tables_is_told_of() {
     assert!(Drivers::open(nowhere.clone(), nowhere, &journal, &insert).is_err());
     assert!(insert(Path::new("/nowhere/a.ko")).is_err());
 }
+
+#[test]
+fn what_a_driver_would_like_before_it_is_loaded_first_and_it_goes_without() {
+    let root = tempfile::tempdir().unwrap();
+    let (modules, sys) = (root.path().join("modules"), root.path().join("sys"));
+    fs::create_dir_all(modules.join("kernel")).unwrap();
+    for name in ["r8169", "realtek", "libphy", "tg3"] {
+        fs::write(modules.join(format!("kernel/{name}.ko")), "").unwrap();
+    }
+    let dependencies = "kernel/r8169.ko: kernel/libphy.ko\nkernel/realtek.ko: kernel/libphy.ko\nkernel/libphy.ko:\n\
+        kernel/tg3.ko:\nkernel/broadcom.ko: kernel/nowhere.ko\n";
+    fs::write(modules.join("modules.dep"), dependencies).unwrap();
+    fs::write(modules.join("modules.alias"), "alias pci:v1* r8169\nalias pci:v2* tg3\n").unwrap();
+    let soft = "softdep r8169 pre: realtek not-in-the-ramdisk\nsoftdep tg3 pre: broadcom\n";
+    fs::write(modules.join("modules.softdep"), soft).unwrap();
+    add_device(&sys, "pci0/0", "pci:v1d1");
+    add_device(&sys, "pci0/1", "pci:v2d1");
+    let loaded = Mutex::new(Vec::new());
+    let insert = |path: &Path| {
+        loaded.lock().unwrap().push(path.file_stem().unwrap().to_str().unwrap().to_owned());
+        Ok(())
+    };
+    let journal = Journal::new(Box::new(io::sink()), "");
+    let mut drivers = Drivers::open(modules, sys, &journal, &insert).unwrap();
+    assert_eq!(drivers.settle().unwrap(), 4);
+    assert_eq!(*loaded.lock().unwrap(), ["libphy", "realtek", "r8169", "tg3"]);
+}

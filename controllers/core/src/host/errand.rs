@@ -214,7 +214,7 @@ pub(super) fn before_it_is_given_back(host: &PhysicalHost, seen: Seen, now: Time
     match (Errand::of(host), demand(host, means.delivery)) {
         (Some(_), Some(_)) if is_deleted => Plan::Deprovision,
         (Some(errand), Some(demand)) if errand.suffices(&demand) => run(host, &errand, seen, now, means),
-        // More is wanted by now, or less; what was wiped before does no harm.
+        // More is wanted by now, or less: what was begun has wiped where partitions begin and end before anything else.
         (Some(_), Some(demand)) => call(Purpose::Clean(demand.how), means.delivery),
         (Some(_), None) | (None, Some(_) | None) => Plan::Deprovision,
     }
