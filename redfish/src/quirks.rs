@@ -91,7 +91,8 @@ impl Quirks {
     /// manager's attribute registry).
     #[must_use]
     pub(crate) fn first_boot(self, manager: &Resource, first: FirstBoot) -> Option<AttributeChange> {
-        if !self.may_choose_by_attribute() || major_version(manager)? >= 6 {
+        // An iDRAC10 counts its versions from 1 again.
+        if !self.may_choose_by_attribute() || !(2..6).contains(&major_version(manager)?) {
             return None;
         }
         let named =
@@ -180,6 +181,8 @@ mod tests {
         assert_eq!(path("5.10.50.00", linked), Some("/a/iDRAC.Embedded.1".into()));
         assert_eq!(path("4.40.00.00", json!({})), Some("/m/1/Attributes".into()));
         assert_eq!(path("6.00.30.00", json!({})), None);
+        // An iDRAC10, and what tells nothing.
+        assert_eq!(path("1.20.50.00", json!({})), None);
         assert_eq!(path("unknown", json!({})), None);
         let other = Quirks { maker: Maker::Other };
         assert_eq!(other.first_boot(&manager("1.0", json!({})), FirstBoot::VirtualCd), None);

@@ -166,7 +166,9 @@ fn lost_its_medium(booting: &Booting, heard: &Heard, seen: Seen, now: Timestamp)
     let has_not_booted = match booting.evidence.iter().min() {
         // Its configuration is read long after its boot: that it was not read says nothing of the medium.
         Some(Evidence::Configuration) => in_firmware(),
-        Some(best) => !shows(*best, heard, seen),
+        // Any sign will do here: some BMCs tell of firmware for as long as a machine runs, and what it has installed by then
+        // would be installed again.
+        Some(_) => !booting.evidence.iter().any(|sign| shows(*sign, heard, seen)),
         None => false,
     };
     seen.medium == Some(false) && (has_not_booted || !booting.is_over(now, EARLY))

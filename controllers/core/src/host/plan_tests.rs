@@ -255,7 +255,11 @@ fn a_machine_that_lost_its_medium_before_it_booted_begins_again_but_not_for_ever
         ("c 100 progress", empty(None, system), 10, true),
         ("c 100 on progress", empty(None, firmware), 10, true),
         ("c 100 on progress", empty(None, firmware), 599, true),
-        ("c 100 on progress override", empty(Some(false), firmware), 599, true),
+        ("c 100 on progress override", empty(Some(true), firmware), 599, true),
+        ("c 100 on progress override", empty(Some(false), firmware), 10, true),
+        // Its BMC never tells of more than firmware; that it booted is seen by its override.
+        ("c 100 on progress override", empty(Some(false), firmware), 60, false),
+        ("c 100 on progress override", empty(Some(false), firmware), 599, false),
         ("c 100 on override", empty(Some(true), None), 599, true),
         ("c 100 on try-4 override", empty(Some(true), None), 599, true),
         // Installers eject what they came from.
