@@ -9,7 +9,7 @@ use beskar7_api::{PhysicalHost, annotations, conditions::host as reasons, physic
 use jiff::Timestamp;
 
 use super::{
-    awaiting::await_boot,
+    awaiting::{await_boot, has_passed},
     contact::Trouble,
     discovery::is_identified,
     errand::{Errand, Purpose, before_it_is_free, before_it_is_given_back},
@@ -17,7 +17,7 @@ use super::{
     restart::{Restart, pending},
     wanted::{Wanted, begin},
 };
-use crate::delivery::Delivery;
+use crate::{conditions::get, delivery::Delivery};
 
 /// What the BMC shows of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -210,15 +210,29 @@ pub fn plan_without_contact(host: &PhysicalHost, now: Timestamp, patience: Durat
     if Hold::of(host) == Hold::Cleaned {
         return Plan::ClearClaim;
     }
-    let Some(deleted) = &host.metadata.deletion_timestamp else { return Plan::Watch };
+    if host.metadata.deletion_timestamp.is_none() {
+        return Plan::Watch;
+    }
     let identified = host.status.as_ref().is_some_and(|status| is_identified(host, status));
-    let over = Duration::try_from(now.duration_since(deleted.0)).is_ok_and(|waited| waited >= patience);
+    let over = leaving_since(host).is_some_and(|since| has_passed(since, now, patience));
     match Hold::of(host) {
         Hold::Held { .. } | Hold::Kept(_) | Hold::OnHold => Plan::Watch,
         Hold::Leaving if !is_released(host) => Plan::Watch,
         Hold::Free if !identified => Plan::LetGo(Farewell::Clean),
         Hold::Free | Hold::Leaving | Hold::Cleaned if over => Plan::LetGo(Farewell::GivenUp),
         Hold::Free | Hold::Leaving | Hold::Cleaned => Plan::Watch,
+    }
+}
+
+/// Since when a deleted host is on its way out: since its deletion, or since its machine was not its consumer's any more,
+/// where that came later. Nothing while its status still says that it is: then nobody has tried anything.
+fn leaving_since(host: &PhysicalHost) -> Option<Timestamp> {
+    let deleted = host.metadata.deletion_timestamp.as_ref()?.0;
+    let conditions = host.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+    match get(conditions, reasons::PROVISIONED) {
+        Some(told) if told.status == "True" => None,
+        Some(told) => Some(deleted.max(told.last_transition_time.0)),
+        None => Some(deleted),
     }
 }
 

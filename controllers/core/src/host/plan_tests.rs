@@ -477,6 +477,34 @@ fn a_deleted_host_waits_for_its_consumer_then_is_cleaned_and_not_for_ever() {
 }
 
 #[test]
+fn a_deleted_host_that_is_released_late_is_tried_for_as_long_as_any() {
+    let at = |second: i64| Timestamp::from_second(second).unwrap();
+    let released = |status: &str, since: &str| {
+        let mut host = host(json!({"claimID": "c"}), json!({PROVISIONED: "c", RELEASE: "c"}));
+        host.metadata.deletion_timestamp = serde_json::from_value(json!("1970-01-01T00:01:40Z")).unwrap();
+        let told = json!({"type": "HostProvisioned", "status": status, "reason": "R", "message": "", "lastTransitionTime": since});
+        let status = json!({"hardwareDetails": {"model": "R1"}, "claimID": "c", "conditions": [told]});
+        host.status = serde_json::from_value(status).unwrap();
+        host
+    };
+    let (early, late) = ("1970-01-01T00:00:10Z", "1970-01-01T01:23:20Z");
+    for (status, since, second, over) in [
+        // Nobody has looked at it since.
+        ("True", early, 99_999, false),
+        ("False", late, 5000, false),
+        ("False", late, 5599, false),
+        ("False", late, 5600, true),
+        // Its boot was never seen, or it was released before its deletion.
+        ("False", early, 699, false),
+        ("False", early, 700, true),
+    ] {
+        let expected = if over { Plan::LetGo(Farewell::GivenUp) } else { Plan::Watch };
+        let host = released(status, since);
+        assert_eq!(plan_without_contact(&host, at(second), PATIENCE), expected, "{status} {since} {second}");
+    }
+}
+
+#[test]
 fn a_boot_from_the_network_is_seen_by_what_is_fetched_and_by_nothing_less() {
     let from_network = |args: &[&str]| {
         let boot = json!({"method": "PXE", "kernel": "http://x/k", "kernelArgs": args});
