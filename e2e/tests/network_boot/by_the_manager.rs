@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use beskar7_api::{DHCPReservation, HostState, PhysicalHost};
+use beskar7_boot::capability::{Key, PREFIX, Purpose};
 use beskar7_e2e::control_plane::ControlPlane;
 use beskar7_e2e::installation;
 use beskar7_e2e::isos::{Firmware, Isos};
 use beskar7_e2e::lab::{Lab, alone};
 use beskar7_e2e::manager::{self, BOOT_SERVICE_ACCOUNT, Manager, NAMESPACE, SERVICE_ACCOUNT};
 use beskar7_e2e::objects::{make_cluster, make_machine, make_namespace, make_owner_machine, make_secret};
+use beskar7_e2e::probe;
 use beskar7_e2e::process::Process;
 use beskar7_e2e::racks::Racks;
 use beskar7_e2e::ranges::Ranges;
@@ -19,6 +21,7 @@ use beskar7_e2e::wait::{self, Seen};
 use beskar7_e2e::workspace;
 use beskar7_redfish_sim::fleet::FleetConfig;
 use bytes::Bytes;
+use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
@@ -241,6 +244,24 @@ impl Site {
         Ok(found.await?)
     }
 
+    /// Waits until the boot server knows what the machine boots: what it was not told of before the API server is away, it
+    /// can't serve. A watch that does not come about at once, on kinds that are new, is tried again after a while.
+    async fn until_script_is_there(&self) -> Result<()> {
+        let (hosts, secrets): (Api<PhysicalHost>, Api<Secret>) =
+            (Api::namespaced(self.client.clone(), HOSTS), Api::namespaced(self.client.clone(), NAMESPACE));
+        let claim = hosts.get(self.host()?).await?.spec.claim_id.context("no claim")?;
+        let key = secrets.get("beskar7-boot-key").await?.data.and_then(|mut data| data.remove("key"));
+        let capability = Key::new(&key.context("no key")?.0)?.capability(Purpose::Media, &claim);
+        let base = self.answering().boot_url().context("no boot server")?;
+        let url = format!("{base}{PREFIX}{}/boot.ipxe", capability.in_url());
+        wait::until_true("the machine's script", LIMIT, || async {
+            let answer = probe::get(&url).await?;
+            Ok(if answer.status == 200 { Ok(()) } else { Err(format!("{} {}", answer.status, answer.body)) })
+        })
+        .await?;
+        Ok(())
+    }
+
     /// Waits until its reservation says when it asked.
     async fn until_seen(&self) -> Result<()> {
         let (reservations, name): (Api<DHCPReservation>, _) =
@@ -371,6 +392,7 @@ fn a_boot_server_by_itself_boots_a_machine_while_the_api_server_is_away() -> Res
             Ok(if site.vm.is_on().await { Ok(()) } else { Err("it is off".to_owned()) })
         })
         .await?;
+        site.until_script_is_there().await?;
         site.plane.stop_api_server().await?;
         let console = site.vm.console().await;
         ensure!(console.said("cmdline")?.is_none(), "its kernel was there too soon");
