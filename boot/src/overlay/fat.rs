@@ -123,7 +123,7 @@ impl Fat {
 
     /// Whether a kernel line of it can be changed.
     pub fn has_kernel(&self) -> bool {
-        self.unified.is_some() || self.kernel_lines() > 0
+        self.unified.is_some() || self.files.iter().any(|file| kernel_lines(file.kind, &file.text) > 0)
     }
 
     /// How many kernel lines its configuration has.

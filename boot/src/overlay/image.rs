@@ -22,9 +22,9 @@ pub const LARGEST_FILE: u64 = 256 * 1024;
 /// Configuration files of one image.
 const MOST_FILES: u64 = 256;
 /// What is kept of the configuration of one image, in bytes. Real ones have less than a hundred kilobytes.
-pub const MOST_TEXT: u64 = 2 << 20;
+const MOST_TEXT: u64 = 2 << 20;
 /// Kernel lines of one image: all parameters are put on each of them. The largest menus have some hundreds.
-pub const MOST_KERNEL_LINES: u64 = 1024;
+const MOST_KERNEL_LINES: u64 = 1024;
 /// EFI system partitions of one image.
 const MOST_PARTITIONS: usize = 4;
 

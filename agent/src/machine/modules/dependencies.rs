@@ -83,10 +83,8 @@ impl Modules {
             self.visit(needed, visited, order)?;
         }
         for wished in module.wishes.iter().filter(|wished| self.known.contains_key(*wished)) {
-            // It goes without.
-            if self.visit(wished, visited, order).is_err() {
-                continue;
-            }
+            // It goes without what can't be had.
+            let _had = self.visit(wished, visited, order);
         }
         order.push((name.to_owned(), module.path.clone()));
         Ok(())
